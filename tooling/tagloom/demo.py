@@ -1,4 +1,4 @@
-"""Run the whole mission on the virtual rack, step by step, and say in plain words what happens."""
+"""Run the whole mission on the virtual rack, step by step, and explain each step."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ SHOWN_DIFF = 14  # lines of one switch's diff
 
 @dataclass(slots=True)
 class Demo:
-    """What the demo found; `held` is whether every check came out as it must."""
+    """The results of the demo; `held` is whether every check passed."""
 
     held: bool = True
     payload: dict[str, Any] = field(default_factory=dict)
 
     def check(self, what: str, figure: str, good: bool) -> str:
-        """Note a check and say it as a line."""
+        """Record a check and return its line."""
         self.held = self.held and good
         return f"{'':<{terminal.LABEL}}{what:<48}{figure:>15}  {'yes' if good else 'NO'}"
 
@@ -54,7 +54,7 @@ def run(
     say: Callable[..., None],
     progress: Callable[[str], AbstractContextManager[Callable[[int, int], None]]],
 ) -> Demo:
-    """Do the main job for real, in a directory of its own, and end the rack whatever happens."""
+    """Run the demo in a directory of its own, and stop the rack whatever happens."""
     demo, templates, rack = Demo(), share / "templates", home / "rack"
     home.mkdir(parents=True, exist_ok=True)
 
@@ -135,7 +135,7 @@ def _mission(
             say(*_indent([*lines[:SHOWN_DIFF], f"... {max(0, len(lines) - SHOWN_DIFF)} more lines"]))
         say(*terminal.outcome_lines(found, checked=True))
 
-    options = apply.ApplyOptions(allow_interrupt=True)  # spanning tree connects the factory's rack, and goes off
+    options = apply.ApplyOptions(allow_interrupt=True)  # spanning tree connects the factory rack, and goes off
     pushed = apply.look_and_apply(context, prepared, options, on_found=show, phase=phase).outcomes
     say(*terminal.outcome_lines(pushed, checked=False))
     say(
@@ -185,7 +185,7 @@ def _save_power(
     progress: Callable[[str], AbstractContextManager[Callable[[int, int], None]]],
     step: Callable[..., None],
 ) -> None:
-    """Turn off what one application's traffic does not need, paths first, and say what that is worth."""
+    """Turn off the links that one application does not need, paths first, and report the saving."""
     fabric, site, templates = build.fabric, context.site, context.site.share / "templates"
     matrix = site.share / "tests" / "data" / "npb" / MATRIX
     step(
@@ -248,7 +248,7 @@ def _prove_running(demo: Demo, fabric: Fabric, site: Site, say: Callable[..., No
 
 
 def _ping(demo: Demo, build: Build, rack: Path, say: Callable[..., None]) -> dict[str, Any]:
-    """Compare where frames went, switch by switch and port by port, with where the plan wants them."""
+    """Compare the frames' traces, switch by switch and port by port, with the planned paths."""
     fabric = build.fabric
     walked = process.trace(rack)
     on_path = sum(
@@ -271,7 +271,7 @@ def _ping(demo: Demo, build: Build, rack: Path, say: Callable[..., None]) -> dic
 
 
 def _intended(build: Build, source: int, target: int) -> list[list[Any]]:
-    """List the hops planned for a pair as (switch, in-port, out-port)."""
+    """Return the hops planned for a pair as [switch, in-port, out-port]."""
     fabric, routes = build.fabric, build.routes
     path = paths_to(fabric, routes, fabric.host_switch[[target]])[routes.source_of_host[source], 0]
     channels = path[path >= 0].tolist()
@@ -291,7 +291,7 @@ def _counts(outcomes: Outcomes) -> dict[str, Any]:
 
 
 def _phase(progress: Callable[[str], AbstractContextManager[Callable[[int, int], None]]], switches: int) -> apply.Phase:
-    """Return what shows how far a phase is: outcomes are counted as they come."""
+    """Return a function that shows a phase's progress by counting outcomes."""
 
     @contextmanager
     def phase(what: str, waves_of: int) -> Iterator[Callable[[object], None]]:

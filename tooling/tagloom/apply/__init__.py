@@ -1,1 +1,1 @@
-"""Bring switches to a target state, and say what became of each."""
+"""Bring switches to a target state, and report the outcome of each."""

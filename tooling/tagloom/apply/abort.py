@@ -1,4 +1,4 @@
-"""Ask whoever works on a fabric's switches to stop, and say where the fabric stands; quick to start."""
+"""Ask the command that works on a fabric's switches to stop, and report the fabric's state; fast to start."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tagloom.apply.run_directory import request_stop
 if TYPE_CHECKING:
     from tagloom.apply.lock import Holder
 
-LOCK, JOURNAL = "lock", "journal.db"  # in the home of an inventory's runs
+LOCK, JOURNAL = "lock", "journal.db"  # in the directory of an inventory's runs
 
 
 def home_of(inventory: Path) -> Path:
@@ -26,16 +26,16 @@ def at_work(home: Path) -> bool:
 
 
 def ask_to_stop(home: Path, *, now: bool) -> Holder | None:
-    """Ask the command that works on the switches to stop, and say which; None if none does."""
+    """Ask the command that works on the switches to stop, and return its holder; None if there is none."""
     who = holder(home / LOCK) if at_work(home) else None
     if who is not None:
-        for directory in {Path(who.directory), home}:  # the run under way, and those it would begin
+        for directory in {Path(who.directory), home}:  # the current run, and runs about to start
             request_stop(directory, now=now)
     return who
 
 
 def standing_payload(home: Path, requested: Holder | None) -> dict[str, Any]:
-    """Return where the fabric stands by its journal."""
+    """Return the fabric's state by its journal."""
     path = home / JOURNAL
     journal = Journal(path) if path.exists() else None
     if journal is not None and not at_work(home):

@@ -1,4 +1,4 @@
-"""Read from a build's or a rollout's directory which waves there are to push."""
+"""Read the waves to push from a build's or a rollout's directory."""
 
 from __future__ import annotations
 
@@ -21,14 +21,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WaveOrder:
-    """Name one wave to push: `configs` and `expected` are directories of ``SWITCH.cfg``, target and state before.
+    """One wave to push: `configs` and `expected` are directories of ``SWITCH.cfg``, target and state before.
 
-    `number` counts from 1. `expected` is None if the switches may hold anything beforehand: a build's only wave.
-    `paused` says that hosts are cut off on purpose after it, `assumptions` what it was proven under. `switches` are
-    those it reaches for, those that take longest first, None being all. Wave 0 sends nothing: it makes switches start
-    with what they hold, whatever that is. `fabrics` are the files of those that the states before and after it are of,
-    where a rollout leads from one to another. With `only_own` the operator's own lines are sent, and nothing else.
-    `until_up` says that the wait after it is for links that were off alone.
+    number    from 1; wave 0 sends nothing: it saves the running configuration of switches as it is
+    expected  None if the switches may hold anything beforehand: a build's only wave
+    paused    hosts are cut off on purpose after it
+    assumptions  what it was proven under
+    switches  those it changes, the slowest first; None = all
+    fabrics   the fabric files of the states before and after it, if a rollout leads from one fabric to another
+    only_own  only the operator's own lines are sent
+    until_up  the wait after it is only for links that were off
     """
 
     number: int
@@ -58,15 +60,15 @@ class WaveOrder:
 
 
 def read_rollout(directory: Path) -> RolloutForm:
-    """Read rollout.json. Raises InputError."""
+    """Return the contents of rollout.json. Raises InputError."""
     path = directory / "rollout.json"
     return checked(RolloutForm, read_json(path, "a rollout made by tagloom rollout"), str(path))
 
 
 def read_waves(build: Path) -> tuple[WaveOrder, ...]:
-    """List the waves of BUILD/rollout.json, or the one of BUILD/configs. Raises InputError.
+    """Return the waves of BUILD/rollout.json, or the one of BUILD/configs. Raises InputError.
 
-    Where the page names switches to "save", that is wave 0.
+    If the document names switches to "save", that is wave 0.
     """
     payload = build / "rollout.json"
     if not payload.is_file():
@@ -101,10 +103,10 @@ def read_waves(build: Path) -> tuple[WaveOrder, ...]:
 
 
 def refuse_unallowed(build: Path, allow: str) -> None:
-    """Raise InputError where a push without a look at all switches beforehand needs more than is allowed.
+    """Raise InputError if a push that does not read all switches first needs more than is allowed.
 
-    Waves of a rollout are proven, and sent only where switches hold what they were proven from. A build's one wave
-    starts from whatever they hold, so that nothing proves that no pair of hosts is cut off.
+    A rollout's waves are proven, and are sent only if switches hold what they were proven from. A build's one wave
+    starts from whatever they hold, so nothing proves that no pair of hosts is cut off.
     """
     where = "tagloom_apply_allow"
     if not (build / "rollout.json").is_file():
@@ -116,10 +118,10 @@ def refuse_unallowed(build: Path, allow: str) -> None:
 
 
 def between(waves: Sequence[WaveOrder], first: int, last: int, *, check: bool) -> list[WaveOrder]:
-    """Choose waves `first` to `last`, 0 being the last there is, and before them wave 0 if there is one.
+    """Return waves `first` to `last` (0 = the last there is), preceded by wave 0 if there is one.
 
-    A wave of a rollout reaches for the switches whose text it changes. With `check`, which only reads, all switches are
-    reached for, and wave 0 is not needed.
+    A rollout's wave only reaches the switches whose text it changes. `check`, which only reads, reaches all switches
+    and needs no wave 0.
     """
     chosen = [wave for wave in waves if wave.number == 0 or first <= wave.number <= (last or wave.number)]
     if check:
@@ -128,14 +130,14 @@ def between(waves: Sequence[WaveOrder], first: int, last: int, *, check: bool) -
 
 
 def own_wave(waves: Sequence[WaveOrder], number: int) -> WaveOrder:
-    """Return the wave of the operator's own lines, which comes after the last and reaches for all switches."""
+    """Return the wave of the operator's own lines, which follows the last and reaches all switches."""
     return WaveOrder(number, "lines of your own", waves[-1].configs, only_own=True)
 
 
 def _changed(wave: WaveOrder) -> tuple[str, ...] | None:
-    """List the switches whose text differs; those with the most such lines, whose push takes longest, begin.
+    """Return the switches whose text differs, those with the most such lines, which take longest, first.
 
-    As before where nothing is known of what they hold, or where they are named.
+    If their former text is unknown, or for wave 0, return the wave's own switches.
     """
     before, after = wave.expected, wave.configs
     if before is None or wave.number == 0:
@@ -149,7 +151,7 @@ def _changed(wave: WaveOrder) -> tuple[str, ...] | None:
 
 
 def digest(texts: Mapping[str, str], templates: Iterable[tuple[str, str]]) -> str:
-    """Return what tells configurations, by switch, and the operator's templates they are read by, from all others."""
+    """Return a hash of configurations, by switch, and of the operator's templates they are read by."""
     whole = hashlib.sha256()
     for name, text in [*sorted(texts.items()), *sorted(templates)]:
         for part in (name.encode(), text.encode()):
@@ -160,9 +162,9 @@ def digest(texts: Mapping[str, str], templates: Iterable[tuple[str, str]]) -> st
 def proven_texts(
     directory: Path, switches: Collection[str], proven: str, templates: Iterable[tuple[str, str]]
 ) -> dict[str, str]:
-    """Read the configurations of switches. Raises InputError if they are not those that were proven.
+    """Return the configurations of switches. Raises InputError if they are not those that were proven.
 
-    `proven` is their digest, "" if nobody knows it; without it, some may be missing.
+    `proven` is their digest, "" if unknown. Files may be missing if it is unknown.
     """
     paths = {name: path for name in switches if (path := directory / f"{name}.cfg").is_file()}
     texts = {name: read_text(path, "a readable configuration") for name, path in paths.items()}
@@ -172,13 +174,13 @@ def proven_texts(
 
 
 def fabric_file(build: Path) -> Path:
-    """Return the path of the fabric file of whom a build or a rollout is for: between two fabrics, its own."""
+    """Return the path of the fabric file of a build or a rollout; a rollout between two fabrics has its own."""
     own = build / "fabric.yml"
     return build / "build" / "fabric.yml" if (build / "rollout.json").is_file() and not own.is_file() else own
 
 
 def ports_of(build: Path, fabric: Fabric) -> dict[str, tuple[int, ...]]:
-    """Return the ports of every switch that a push may touch: the fabric's, or both fabrics'. Raises InputError."""
+    """Return the ports of every switch that a push may change: the fabric's, or both fabrics'. Raises InputError."""
     ports = {s.name: tuple(used) for s, used in zip(fabric.switches, fabric.used_ports, strict=True)}
     if (build / "rollout.json").is_file():
         ports |= {name: tuple(more) for name, more in read_rollout(build).ports.items() if name in ports}
@@ -186,9 +188,9 @@ def ports_of(build: Path, fabric: Fabric) -> dict[str, tuple[int, ...]]:
 
 
 def pruned_of(build: Path) -> dict[str, tuple[tuple[int, int], ...]]:
-    """Return the memberships in VLANs of others that a push may change, by switch as (VLAN, port). Raises InputError.
+    """Return the memberships in foreign VLANs that a push may change, by switch as (VLAN, port). Raises InputError.
 
-    Whoever ordered the rollout has allowed these, which are named in it, and no others.
+    Whoever ordered the rollout allowed exactly these.
     """
     cells: dict[str, tuple[tuple[int, int], ...]] = {}
     for each in read_rollout(build).pruned if (build / "rollout.json").is_file() else ():
@@ -197,14 +199,14 @@ def pruned_of(build: Path) -> dict[str, tuple[tuple[int, int], ...]]:
 
 
 def left_alone(build: Path) -> tuple[str, ...]:
-    """List the switches of the old fabric that a rollout leaves alone. Raises InputError."""
+    """Return the switches of the old fabric that a rollout leaves alone. Raises InputError."""
     if not (build / "rollout.json").is_file() or (left := read_rollout(build).left) is None:
         return ()
     return tuple(sorted(path.stem for path in (build / left).glob("*.cfg")))
 
 
 def duplicates_allowed(directory: Path) -> bool:
-    """Return whether a build or a rollout says that broadcasts may come several times. Raises InputError."""
+    """Return whether a build or a rollout allows broadcasts to arrive several times. Raises InputError."""
     plan = directory / "plan.json"
     if (directory / "rollout.json").exists():
         return read_rollout(directory).broadcast_duplicates_allowed

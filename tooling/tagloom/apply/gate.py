@@ -1,4 +1,4 @@
-"""Start a wave where the one before has landed, its old frames have left, and nobody wants the run to stop."""
+"""Start a wave when the previous one is complete, its old frames have left, and no stop was requested."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from tagloom.apply.controller import Controller
     from tagloom.apply.run_directory import RunDirectory
 
-AHEAD_SECONDS = 5.0  # a session is opened this long before its wave may begin: a slow switch's login takes that
+AHEAD_SECONDS = 5.0  # sessions open this long before their wave may begin: a slow switch's login takes that
 _POLL_SECONDS = 0.1
 
 
 @dataclass
 class Gate:
-    """Stand before one wave of a run; `order` is what `tagloom_build` wrote of it, `reason` says why it stays shut.
+    """The start of one wave of a run; `order` is from `tagloom_build`, `reason` says why the wave may not start.
 
-    `early` is asked whether the wait after the wave before need not last to its end.
+    `early` returns whether the wait after the previous wave may end early.
     """
 
     files: RunDirectory
@@ -35,7 +35,7 @@ class Gate:
     early: Callable[[], bool] = lambda: False
 
     def __post_init__(self) -> None:
-        self._may_go = not self.first  # the word to go is that of the first wave
+        self._may_go = not self.first  # only the first wave needs GO
 
     @property
     def wave(self) -> Mapping[str, Any]:
@@ -45,16 +45,16 @@ class Gate:
 
     @property
     def first(self) -> bool:
-        """Return whether no wave of the run comes before."""
+        """Return whether the wave is the first of the run."""
         return self.wave["after"] is None
 
     @property
     def reached(self) -> bool:
-        """Return whether the wave before, if there is one, has landed on all its switches."""
+        """Return whether the previous wave, if any, is complete on all its switches."""
         return self.first or self.files.completed_at(self.wave["after"]) is not None
 
     def approach(self) -> bool:
-        """Wait until sessions may be opened for the wave. False, with the `reason`, where it need not be tried."""
+        """Wait until sessions may be opened. Returns False, with the `reason`, if the wave cannot start."""
         if self.first and not self.controller.hold_lock():
             self._stop("the command that began is gone")
             return False
@@ -62,7 +62,7 @@ class Gate:
         return not self._hindered()
 
     def wait_for_wave(self) -> bool:
-        """Wait until lines may be sent, and write down that the wave begins. False, with the `reason`, where not."""
+        """Wait until lines may be sent, and record the wave's start. Returns False, with the `reason`, if it cannot."""
         self._may_go = self._may_go or self.controller.says_go()
         if not self._may_go:
             self._stop("the command that began did not go on")
@@ -79,14 +79,14 @@ class Gate:
         return not self.reason
 
     def close(self) -> None:
-        """Write down that the wave has landed; after the last one, wait until its old frames have left."""
+        """Record that the wave is complete; after the last one, wait until its old frames have left."""
         self.files.complete(self.number)
         if self.wave["last"] and not self.order["check"]:
             end = time.monotonic() + self.wave["drain_seconds"]
             self._wait(end, lambda: self.files.stop_now.exists() or self.controller.gone)
 
     def _clear_at(self) -> float:
-        """Return when frames of the kind before the last wave have left the fabric, by the monotonic clock."""
+        """Return when frames from before the last wave have left the fabric, on the monotonic clock."""
         if self.first or self.order["check"]:
             return 0.0
         before = self.wave["after"]
@@ -98,7 +98,7 @@ class Gate:
     def _hindered(self) -> bool:
         if self.files.stop.exists():
             self._stop("as asked")
-        elif self._may_go and self.controller.gone:  # it says nothing after that word: only its end can be heard
+        elif self._may_go and self.controller.gone:  # no message follows GO: readable means ended
             self._stop("the command that began is gone")
         return bool(self.reason)
 
@@ -107,6 +107,6 @@ class Gate:
 
     @staticmethod
     def _wait(until: float, ended: Callable[[], bool]) -> None:
-        """Wait until a time by the monotonic clock, or until something makes that needless."""
+        """Wait until a time on the monotonic clock, or until `ended` returns True."""
         while (rest := until - time.monotonic()) > 0 and not ended():
             time.sleep(min(rest, _POLL_SECONDS))

@@ -1,10 +1,10 @@
-"""Keep the journal of a fabric's runs: what is about to be sent, synced before it is, and what became of it.
+"""The journal of a fabric's runs: what is about to be sent, synced first, and the outcome.
 
-One SQLite file beside the inventory, which the controller and Ansible's workers write together. Before a worker sends
-the first line of a wave to its switch, the lines and the states before and after them are committed with a sync
-(write-ahead log, ``synchronous = FULL``); what follows is committed without, since a resume reads the switches anyway
-and a later sync carries it along. So the journal may lag behind a switch by what it said beforehand, and never claims
-what was not done. It holds what tagloom renders, never a switch's own text: no secrets.
+One SQLite file beside the inventory, written by the controller and Ansible's workers. Before a worker sends the first
+line of a wave to its switch, it commits the lines and the states before and after them with a sync (write-ahead log,
+``synchronous = FULL``). Later records are committed without, since a resume reads the switches anyway and a later sync
+includes them. So the journal may lag behind a switch by the lines it announced, and never claims what was not done. It
+stores only what tagloom renders, never a switch's own text: no secrets.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 T = TypeVar("T")
-_BUSY_SECONDS = 60.0  # 64 workers that commit at once wait for one another, a sync each
+_BUSY_SECONDS = 60.0  # 64 workers that commit at once wait for each other, one sync each
 _SCHEMA = """
 create table if not exists runs (
     id integer primary key, name text not null, kind text not null, fabric text not null, source text not null,
@@ -75,14 +75,14 @@ SENDING, READ_BACK, SAVED = "sending", "read back", "saved"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What the journal says of one run.
+    """The journal's record of one run.
 
-    kind     "apply", "rollback", or "undo" (of one wave); `undoes` is the run that the latter two take back
-    source   the directory that was asked for; the run's own copy is in the journal
-    state    RUNNING, INTERRUPTED (nobody runs it any more), DONE, STOPPED (as asked), FAILED (a switch did), UNDONE
+    kind     "apply", "rollback", or "undo" (of one wave); `undoes` is the run that the latter two revert
+    source   the requested directory; the run's own copy is in the journal
+    state    RUNNING, INTERRUPTED (its command is gone), DONE, STOPPED (on request), FAILED (a switch did), UNDONE
              (by a later run), LEFT (for a later one)
     waves    how many there are; `wave`, the last one begun (0 = none)
-    proven   whether every state on the way is: not so where a fabric is set up in one go
+    proven   whether every intermediate state is; not if all switches of a fabric change at once
     began, ended   seconds since the epoch; `ended` is None while it runs
     """
 
@@ -104,16 +104,16 @@ class Run:
 
     @property
     def unfinished(self) -> bool:
-        """Return whether switches may stand between where the run began and where it leads."""
+        """Return whether switches may be in a state between the run's start and its target."""
         return self.state in UNFINISHED
 
     def to_json(self) -> dict[str, Any]:
-        """Return what people and programs want to know of it."""
+        """Return a summary for people and programs."""
         return {"run": self.name, "kind": self.kind, "state": self.state, "wave": self.wave, "waves": self.waves}
 
     @property
     def standing(self) -> str:
-        """Return where the run left the fabric."""
+        """Return a sentence on where the run left the fabric."""
         what = f"{self.kind} {self.name} {_SAID[self.state]}" + (f" ({self.note})" if self.note else "")
         if not self.unfinished:
             return what
@@ -127,9 +127,9 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class SwitchRow:
-    """What the journal says of one switch in one wave: `sent` counts the lines that it is known to have taken.
+    """The journal's record of one switch in one wave: `sent` counts the lines that it is known to have accepted.
 
-    `at` is when that was last written, in seconds since the epoch.
+    `at` is the time of the last update, in seconds since the epoch.
     """
 
     wave: int
@@ -160,27 +160,27 @@ _MOST_UNPACKED = 1 << 32
 
 
 class Journal:
-    """Open the journal at `path`, making it and its directory where they are not there, for their owner alone.
+    """The journal at `path`; it and its directory are created if missing, for their owner alone.
 
     Every method raises InputError if the journal cannot be read or written: a full disk, or no permission.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        # While one connection is open, those of workers that come and go do not each write the log back.
+        # While this connection is open, short-lived ones of workers do not each checkpoint the log.
         self._kept: sqlite3.Connection | None = None
         with self._reported(), self._checked(deep=False) as file:
             file.wire.execute("pragma journal_mode = wal")
 
     def __enter__(self) -> Self:
-        """Check the whole file, and stay connected."""
+        """Check the whole file, and keep a connection open."""
         with self._reported():
             self._checked(deep=True).close()
             self._kept = self._open()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Release the lock."""
+        """Close the connection."""
         if self._kept is not None:
             self._kept.close()
 
@@ -199,9 +199,9 @@ class Journal:
         undoes: int | None = None,
         confirm_seconds: float = 0.0,
     ) -> Run:
-        """Write down a run and its own copy of the directory `order`, synced, before anything is sent.
+        """Record a run and a copy of its directory `order`, synced, before anything is sent.
 
-        With `confirm_seconds` it is to be confirmed within so many after its end.
+        With `confirm_seconds` it must be confirmed within so many seconds after its end.
         """
         row = (name, kind, fabric, source, command, operator, time.time(), RUNNING, waves, proven, undoes, _pack(order))
         with self._writing() as wire:
@@ -222,11 +222,11 @@ class Journal:
         return found[0]
 
     def runs(self, fabric: str = "") -> list[Run]:
-        """List the runs, the newest first: of one fabric, or of all."""
+        """Return the runs, the newest first: of one fabric, or of all."""
         return self._runs("where fabric = ? or ? = '' order by id desc", fabric, fabric)
 
     def unfinished(self, fabric: str = "") -> Run | None:
-        """Return the newest run that did not reach its end, unless a later one did."""
+        """Return the newest unfinished run, unless a later one is done."""
         for run in self.runs(fabric):
             if run.unfinished:
                 return run
@@ -235,13 +235,13 @@ class Journal:
         return None
 
     def applied(self) -> Run | None:
-        """Return the apply that switches hold, all of it or part: the newest that reached them and was not undone."""
+        """Return the apply that switches hold, whole or in part: the newest that began a wave and was not undone."""
         return next(
             (r for r in self.runs() if r.wave and r.kind == "apply" and (r.unfinished or r.state == DONE)), None
         )
 
     def switches(self, run: int, wave: int | None = None) -> list[SwitchRow]:
-        """List what became of switches, by wave and then by name."""
+        """Return the records of switches, by wave and then by name."""
         with self._reported(), closing(self._open()) as wire:
             rows = wire.execute(
                 "select wave, switch, state, lines, before, after, sent, error, at from switches"
@@ -251,7 +251,7 @@ class Journal:
         return self._records(_SWITCHES, [(*row[:3], self._lines(row[3]), *row[4:]) for row in rows], SwitchRow)
 
     def unpack(self, run: int, directory: Path) -> None:
-        """Write the run's own copy of its order into `directory`, in the place of an older one's files."""
+        """Extract the run's copy of its order into `directory`, over older files."""
         with self._reported():
             with closing(self._open()) as wire:
                 row = wire.execute("select pack from runs where id = ?", (run,)).fetchone()
@@ -266,13 +266,13 @@ class Journal:
                 raise self._damaged(f"the directory of run {run}", str(error)) from None
 
     def begin_wave(self, run: int, wave: int) -> None:
-        """Record that a wave begins; one that switches which fell behind catch up with takes no other back."""
+        """Record that a wave begins; the number never decreases when switches that fell behind catch up."""
         with self._writing() as wire:
             self._move(wire, run, Move.BEGIN_WAVE)
             wire.execute("update runs set wave = max(wave, ?) where id = ?", (wave, run))
 
     def withdraw(self, run: int) -> bool:
-        """Record that no wave was begun where no line of the first one was about to be sent; return whether so."""
+        """Reset the wave to 0 if no line of any was about to be sent; return whether that was so."""
         with self._writing() as wire:
             (meant,) = wire.execute("select count(*) from switches where run = ? and lines <> '[]'", (run,)).fetchone()
             if not meant:
@@ -280,7 +280,7 @@ class Journal:
         return not meant
 
     def move(self, run: int, move: Move, note: str = "") -> None:
-        """Record what happens to a run; `note` is for people. Raises IllegalMoveError for what its state rules out."""
+        """Record a transition of a run; `note` is for people. Raises IllegalMoveError if its state forbids it."""
         with self._writing() as wire:
             state = self._move(wire, run, move)
             ended = None if state == RUNNING else time.time()
@@ -297,24 +297,24 @@ class Journal:
         return there
 
     def interrupt(self) -> None:
-        """Record that runs which nobody works on any more were interrupted; only for the holder of the lock."""
+        """Record that running runs were interrupted; only for the holder of the lock."""
         with self._writing() as wire:
             for (run,) in wire.execute("select id from runs where state = ?", (RUNNING,)).fetchall():
                 self._move(wire, run, Move.INTERRUPT)
 
     def wave_journal(self, run: int, wave: int, switch: str) -> WaveJournal:
-        """Return what a worker writes of its switch."""
+        """Return the part of the journal that a worker writes for its switch."""
         return WaveJournal(self, run, wave, switch)
 
     def _runs(self, condition: str, *values: object) -> list[Run]:
         with self._reported(), closing(self._open()) as wire:
-            rows = wire.execute(f"select {_RUN_COLUMNS} from runs {condition}", values).fetchall()  # noqa: S608 - our own words
+            rows = wire.execute(f"select {_RUN_COLUMNS} from runs {condition}", values).fetchall()  # noqa: S608 - our own text
         return self._records(_RUNS, [(*row[:12], bool(row[12]), *row[13:]) for row in rows], Run)
 
     def _records(
         self, rows_of: TypeAdapter[list[Any]], rows: list[tuple[Any, ...]], record: Callable[..., T]
     ) -> list[T]:
-        """Make records of rows. Raises InputError if a cell is of another type than what was written."""
+        """Return records of rows. Raises InputError if a cell has an unexpected type."""
         try:
             return [record(*row) for row in rows_of.validate_python(rows, strict=True)]
         except ValidationError as error:
@@ -338,7 +338,7 @@ class Journal:
 
     @contextmanager
     def _writing(self, *, synced: bool = True) -> Iterator[sqlite3.Connection]:
-        """Return a connection inside one transaction, committed at the end and, where `synced`, on the disk by then."""
+        """Return a connection inside one transaction, committed at the end, and also synced to disk if `synced`."""
         with self._reported(), closing(self._open()) as wire:
             if not synced:
                 wire.execute("pragma synchronous = normal")
@@ -355,7 +355,7 @@ class Journal:
 
 @dataclass(frozen=True, slots=True)
 class WaveJournal:
-    """Write down one switch's part in one wave. Raises InputError if that cannot be done."""
+    """One switch's part in one wave of the journal. Methods raise InputError if it cannot be written."""
 
     journal: Journal
     run: int
@@ -363,9 +363,9 @@ class WaveJournal:
     switch: str
 
     def intend(self, lines: Sequence[str], before: str, after: str) -> None:
-        """Write down what is about to be sent; it is on the disk when this returns."""
+        """Record what is about to be sent; it is on the disk on return."""
         row = (self.run, self.wave, self.switch, SENDING, json.dumps(list(lines)), before, after, time.time())
-        with self.journal._writing() as wire:  # noqa: SLF001 - the journal's own hand
+        with self.journal._writing() as wire:  # noqa: SLF001 - part of the journal
             wire.execute(
                 "insert or replace into switches (run, wave, switch, state, lines, before, after, at)"
                 " values (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -373,7 +373,7 @@ class WaveJournal:
             )
 
     def note(self, state: str, sent: int = 0, error: str = "") -> None:
-        """Write down how far it got; a switch without an intention (nothing to send) gets a row of its own."""
+        """Record the progress; a switch without an intention (nothing to send) gets a row of its own."""
         key = (self.run, self.wave, self.switch)
         with self.journal._writing(synced=False) as wire:  # noqa: SLF001 - as above
             wire.execute(

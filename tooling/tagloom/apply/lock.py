@@ -1,7 +1,7 @@
-"""Allow one command at a time to reach a fabric's switches, and name it to others.
+"""Allow one command at a time to reach a fabric's switches, and identify it to others.
 
-The lock is the kernel's (flock(2)): it belongs to the open file, so ansible-playbook and its workers, which inherit it,
-hold on to it after their controller was killed, and it falls with the last of them, whatever they died of.
+The lock is the kernel's (flock(2)) and belongs to the open file. So ansible-playbook and its workers, which inherit it,
+keep it after their controller was killed, and it is released with the last of them, however they end.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _TRIES = 5
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Who works on a fabric: `directory` is where the run listens for a request to stop."""
+    """The command that works on a fabric: the run looks for a stop request in `directory`."""
 
     user: str
     host: str
@@ -46,10 +46,11 @@ class Holder:
 
 
 class FabricLock:
-    """The lock at `path`; enter it as a context. What `over` gives is for the processes that work for us.
+    """The lock at `path`, held for the context's duration; child processes inherit the descriptors that `over` returns.
 
-    Raises PlanError if another command holds it. Where the controller that took it is dead and its ansible-playbook
-    still ends its wave, that is waited for; `say` is told so, and whose lock was taken over.
+    Raises PlanError if another command holds it. If the controller that took it is dead but its ansible-playbook is
+    still finishing its wave, `__enter__` waits for that. `say` receives messages about the wait and about a lock taken
+    over.
     """
 
     def __init__(self, path: Path, command: str, say: Callable[[str], None]) -> None:
@@ -60,7 +61,7 @@ class FabricLock:
 
     @property
     def operator(self) -> str:
-        """Name who holds the lock."""
+        """Return the user and host of this process."""
         return f"{getpass.getuser()}@{socket.gethostname()}"
 
     def __enter__(self) -> Self:
@@ -81,12 +82,12 @@ class FabricLock:
         return self
 
     def over(self, switches: Mapping[str, Address]) -> tuple[int, ...]:
-        """Lock switches by their addresses too, and return the open files that hold all locks. Raises TagloomError."""
+        """Lock switches by their addresses, too, and return the descriptors of all locks. Raises TagloomError."""
         self._switches.take(switches)
         return (self.descriptor, *self._switches.descriptors)
 
     def __exit__(self, *_: object) -> None:
-        """Release it."""
+        """Release the lock."""
         self._switches.release()
         if self.descriptor >= 0:
             _holder_payload(self.path).unlink(missing_ok=True) if self._mine() else None
@@ -94,7 +95,7 @@ class FabricLock:
             self.descriptor = -1
 
     def announce(self, directory: Path | None = None) -> None:
-        """Write who holds the lock, and where its run listens."""
+        """Write the holder of the lock, and where its run looks for a stop request."""
         payload = asdict(
             Holder(
                 getpass.getuser(),
@@ -115,7 +116,7 @@ class FabricLock:
             try:
                 fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                if before is None and tries < _TRIES:  # just begun, or just asked whether anybody is at work
+                if before is None and tries < _TRIES:  # just started, or a query by `held`
                     time.sleep(_POLL_SECONDS)
                     continue
                 if before is None or before.host != socket.gethostname() or alive(before.pid):
@@ -140,7 +141,7 @@ class FabricLock:
 
 
 def holder(path: Path) -> Holder | None:
-    """Return who holds the lock at `path`, or died holding it; None if nobody does."""
+    """Return the holder of the lock at `path`, or the one that died with it; None if there is none."""
     try:
         return checked(Holder, read_json(_holder_payload(path), "who holds the lock"), str(path))
     except InputError:
@@ -148,7 +149,7 @@ def holder(path: Path) -> Holder | None:
 
 
 def held(path: Path) -> bool:
-    """Return whether anybody holds the lock at `path` now."""
+    """Return whether the lock at `path` is held now."""
     try:
         descriptor = os.open(path, os.O_RDWR)
     except OSError:
@@ -163,7 +164,7 @@ def held(path: Path) -> bool:
 
 
 def alive(pid: int) -> bool:
-    """Return whether a process of this machine runs; one that ended and that nobody has asked after does not."""
+    """Return whether a process of this machine runs; a zombie does not."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -171,7 +172,7 @@ def alive(pid: int) -> bool:
     except PermissionError:
         return True
     try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8") as payload:  # noqa: PTH123 - of procfs, read in one go
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as payload:  # noqa: PTH123 - of procfs, read at once
             return payload.read().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return True

@@ -1,4 +1,4 @@
-"""What became of each switch in each wave of an apply."""
+"""The outcome of each switch in each wave of an apply."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ if TYPE_CHECKING:
 
 
 class Fault(StrEnum):
-    """Whose fault it is that a switch is not where the wave wants it."""
+    """The cause of a switch not being where the wave wants it."""
 
     NONE = ""
-    DEVICE = "device"  # unreachable, refused a line, did not do one, or no word came of it
-    REFUSED = "refused"  # something stands in the way; nothing was sent
-    DRIFT = "drift"  # it holds what no wave left there; nothing was sent
-    STOPPED = "stopped"  # somebody asked the run to end at once
+    DEVICE = "device"  # unreachable, refused a line, did not execute one, or never reported
+    REFUSED = "refused"  # a conflict; nothing was sent
+    DRIFT = "drift"  # its state is not what the last wave left; nothing was sent
+    STOPPED = "stopped"  # an immediate stop was requested
     CONTROLLER = "controller"  # the journal or a backup could not be written
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one switch in one wave; it never holds a line of the switch that is not tagloom's.
+    """The outcome of one switch in one wave; it never contains a line of the switch that is not tagloom's.
 
     changed    lines were accepted, or would be sent (check mode)
     commands   the lines the change takes; `sent` those that the switch has accepted
-    own_lines  the operator's own lines that the switch lacked, secrets masked: where it was asked for them
-    read       the switch was read: `before` and `after` are the state found and the state wanted, rendered; they are
-               equal where nothing is to do, and empty for a factory default
-    error      "" = good; else one sentence, `command` being the line it happened at, which may or may not be done
+    own_lines  the operator's own lines that the switch lacked, secrets masked, if they were requested
+    read       the switch was read: `before` and `after` are the state found and the target, rendered; they are
+               equal if there is nothing to do, and empty for a factory default
+    error      "" = good; else one sentence; `command` is the line it happened at, which may or may not be executed
     findings   conflicts, drift, or cells that a read-back did not find as sent
-    fault      whose fault the error is
-    unsaved    the switch would start with something else than it held (not asked where lines were sent: those are)
-    saved      it was made to start with what it holds
-    volatile   the switch keeps no configuration of its own: a reboot forgets what was sent
-    backup     where the whole running configuration was kept before the first line, with all its secrets
+    fault      the cause of the error
+    unsaved    the saved configuration differs from the running one (not checked if lines were sent: those save it)
+    saved      the running configuration was saved
+    volatile   the switch cannot save its configuration: a reboot loses what was sent
+    backup     where the whole running configuration was stored before the first line, with all its secrets
     """
 
     switch: str
@@ -70,12 +70,12 @@ class Outcome:
 
     @property
     def trouble(self) -> str:
-        """Return what went wrong, and at which line; only of one that failed."""
+        """Return the error and its line; only for a failed switch."""
         return str(DeviceError(self.switch, self.command, self.error))
 
     @property
     def diff(self) -> str:
-        """Return the change as a unified diff of rendered states, and behind it the operator's own lines."""
+        """Return the change as a unified diff of rendered states, followed by the operator's own lines."""
         lines = difflib.unified_diff(
             self.before.splitlines(keepends=True), self.after.splitlines(keepends=True), self.switch, self.switch, n=1
         )
@@ -108,7 +108,7 @@ class Outcome:
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> Self:
-        """Read what `to_json` gave."""
+        """Return the outcome from the output of `to_json`."""
         values = {name: plain[name] for name in cls.__dataclass_fields__}
         values["fault"] = Fault(plain["fault"])
         values["findings"] = tuple(Finding(**finding) for finding in plain["findings"])
@@ -119,9 +119,9 @@ class Outcome:
 class Outcomes:
     """The outcomes of a whole apply, by wave and then in the fabric's order of switches.
 
-    `error` says why the run as a whole went no further, where that is not the fault of one switch; `stopped`, that
-    somebody asked it to stop, and that it did so between two waves. `waves` is how many the order has, `reached`
-    the number of the last one begun (0 = none).
+    `error` says why the run as a whole ended early, unless a single switch is the cause. `stopped` is whether it ended
+    between two waves on request. `waves` is how many the order has, `reached` the number of the last one begun (0 =
+    none).
     """
 
     switches: tuple[str, ...]
@@ -141,21 +141,21 @@ class Outcomes:
 
     @cached_property
     def failed(self) -> tuple[str, ...]:
-        """List the switches that failed in some wave."""
+        """Return the switches that failed in some wave."""
         return tuple(switch for switch, found in self.by_switch.items() if any(o.failed for o in found))
 
     def failed_by(self, *faults: Fault) -> tuple[str, ...]:
-        """List the switches that failed by one of these faults."""
+        """Return the switches that failed by one of these faults."""
         return tuple(s for s, found in self.by_switch.items() if any(o.failed and o.fault in faults for o in found))
 
     @cached_property
     def changed(self) -> tuple[str, ...]:
-        """List the switches that are (in check mode: would be) changed, and did not fail."""
+        """Return the switches that are (in check mode: would be) changed, and did not fail."""
         return tuple(s for s, found in self.by_switch.items() if s not in self.failed and any(o.changed for o in found))
 
     @cached_property
     def unchanged(self) -> tuple[str, ...]:
-        """List the switches that were reached and hold what they must already."""
+        """Return the switches that were reached and already held their target."""
         settled = {*self.failed, *self.changed}
         return tuple(switch for switch, found in self.by_switch.items() if found and switch not in settled)
 

@@ -1,4 +1,4 @@
-"""Send one switch the operator's own lines that it lacks, after its forwarding has been brought to its target."""
+"""Send one switch the operator's own lines that it lacks, after its forwarding reached its target."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class OwnLines:
     """The operator's own lines of one switch: all that are `wanted`, and how they are compared and sent.
 
-    `missing` names those that a running configuration does not show, `commands` writes what sends some; both leave the
-    marks of secrets in their places. `secrets` are what these stand for: nothing that is kept or shown may hold one.
+    `missing` returns those that a running configuration lacks, `commands` the commands that send some; both keep the
+    marks of secrets. `secrets` are their values, which must never be stored or shown.
     """
 
     wanted: tuple[SiteLine, ...]
@@ -34,20 +34,20 @@ class OwnLines:
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def lacking(self, text: str) -> tuple[SiteLine, ...]:
-        """Return the lines that a running configuration does not show."""
+        """Return the lines that a running configuration lacks."""
         return self.missing(text, self.wanted, self.secrets)
 
     def hide(self, text: str) -> str:
-        """Return a text without any of the secrets."""
+        """Return a text with all secrets masked."""
         for secret in sorted(self.secrets.values(), key=len, reverse=True):
             text = text.replace(secret, MASK)
         return text
 
 
 def checked_secrets(switch: str, wanted: Sequence[SiteLine], known: object) -> dict[str, str]:
-    """Return the secrets that some lines name, of what the inventory has `known` of them.
+    """Return the secrets that some lines name, from the inventory's `known` ones.
 
-    Raises InputError, which says nothing of a value, for one that is not there, or that would be more than one word.
+    Raises InputError for one that is missing or is not a single word; it never shows a value.
     """
     values = known if isinstance(known, dict) else {}
     found: dict[str, str] = {}
@@ -70,8 +70,8 @@ def checked_secrets(switch: str, wanted: Sequence[SiteLine], known: object) -> d
 def send_own_lines(session: Session, language: Language, own: OwnLines) -> Outcome:
     """Send the operator's own lines that a switch lacks, read it back, and save it.
 
-    What is read back must hold in every cell what was there before, and show every line: else it is not saved, and the
-    outcome says which. Secrets are sent, and stand nowhere else. Never raises a TagloomError: a failing switch is an
+    The read-back must equal the state before in every cell, and show every line; else it is not saved, and the outcome
+    says why. Secrets appear in what is sent and nowhere else. Never raises a TagloomError: a failing switch is an
     outcome.
     """
 
@@ -107,7 +107,7 @@ def send_own_lines(session: Session, language: Language, own: OwnLines) -> Outco
 
 
 def _missed(switch: str, language: Language, own: OwnLines, before: SwitchState, text: str) -> tuple[Finding, ...]:
-    """Find the cells that own lines have changed, and the lines that are not shown after they were sent."""
+    """Return findings for cells that own lines have changed, and for lines that are missing after they were sent."""
     found, _ = language.parse(text)
     cells = difference(before, found) if found != before else ()
     rule = "the running configuration to show it as it was sent (a switch that encrypts a secret shows that form)"

@@ -1,4 +1,4 @@
-"""Run the apply playbook, one job after another, and gather what became of every switch."""
+"""Run the apply playbook, one job after another, and collect every switch's outcome."""
 
 from __future__ import annotations
 
@@ -32,48 +32,49 @@ if TYPE_CHECKING:
     Lock = Callable[[Mapping[str, tuple[str, int]]], Sequence[int]]
 
 _POLL_SECONDS = 0.1
-_PATIENCE = 2  # interrupts that end a run in good order; the one after them does not
+_PATIENCE = 2  # interrupts that end a run in good order; the next one kills it
 _TROUBLE = re.compile(r"ERROR|fatal:|FAILED!|failed:")
 
 
 class Ansible:
-    """One ansible-playbook that pushes what it is told to, one job after another; leave it to end it.
+    """One ansible-playbook process that runs jobs one after another; leaving the context ends it.
 
     It runs ``playbooks/apply.yml`` of a site, on the switches of `limit`, Ansible's own pattern. It starts with the
-    first job, or before, since that takes a second, and ends without having reached for a switch where no job comes.
-    It is a process group of its own, and begins nothing further once this process is gone. One that ended is started
-    anew for the next job. What it prints is in the site's log, which is not there without a job.
+    first job, or before, since that takes a second; without a job it ends without reaching a switch. It has a process
+    group of its own, and starts nothing further once this process is gone. If it ended, it is started anew for the next
+    job. Its output goes to the site's log, which is removed if there was no job.
     """
 
     def __init__(self, site: Site, limit: str = "") -> None:
         self.site, self.limit = site, limit
         self._lock: Lock = lambda _addresses: ()
-        self._held: dict[str, str] = {}  # the text of the state that each switch was last read to hold
+        self._last_texts: dict[str, str] = {}  # by switch, the text of the state that was last read
         self._process: subprocess.Popen[bytes] | None = None
         self._line: socket.socket | None = None
-        self._owed = 0  # how often it says that it is ready before the last job is over
+        self._owed = 0  # READY messages due before the last job is over
         self._jobs = 0
-        self._shown = 0  # bytes of the log that are of those before it
+        self._shown = 0  # bytes of the log before the current process's
 
     def __enter__(self) -> Self:
-        """Return it as it is."""
+        """Return it unchanged."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End it."""
+        """End the process."""
         self.end()
         if not self._jobs:
             self.site.log.unlink(missing_ok=True)
 
     def hold(self, lock: Lock) -> None:
-        """Take the locks with `lock` on switches, by their addresses, before any of them is spoken to.
+        """Set `lock`, which locks switches by their addresses before any of them is reached.
 
-        All that speak to switches hold on to the open files that it gives: their locks last until the last has ended.
+        All processes that reach switches hold the descriptors that it returns: the locks last until the last one has
+        ended.
         """
         self._lock = lock
 
     def start(self) -> None:
-        """Start it, where it does not run. Raises InputError if there is no place for its log."""
+        """Start the process unless it runs. Raises InputError if its log cannot be opened."""
         if self._line is not None and self._process is not None:
             if self._owed or self._process.poll() is None:  # one that ended before its first job says why
                 return
@@ -99,7 +100,7 @@ class Ansible:
             )
 
     def end(self) -> int:
-        """End it, wait for that, and return its exit status."""
+        """End the process, wait for it, and return its exit status."""
         if self._line is not None:
             self._line.close()
             self._line = None
@@ -114,13 +115,13 @@ class Ansible:
         meanwhile: Callable[[], object] = lambda: None,
         on_progress: Progress | None = None,
     ) -> Outcomes:
-        """Do one job, and return every switch's outcome, of `switches` in order, once all workers have ended.
+        """Run one job, and return every switch's outcome, in the order of `switches`, once all workers have ended.
 
-        `directory` takes the run's files. `meanwhile` is called while switches are logged in to; what it raises ends
-        the job before more is asked of them. An interrupt (KeyboardInterrupt) asks the job to stop after the wave it is
-        in and goes on waiting; a second one before the next line, a third ends it. A switch of which a begun wave
-        brought no word has failed. A switch that a former job has read must hold what was read then. Raises InputError
-        where nothing could be begun: no build, or none of this inventory; no host of that limit.
+        `directory` takes the run's files. `meanwhile` is called during the logins to switches; an exception of it ends
+        the job before anything else is requested. An interrupt (KeyboardInterrupt) asks the job to stop after its wave
+        and keeps waiting, a second one to stop before the next line; a third ends it. A switch without a report on a
+        begun wave has failed. A switch that an earlier job has read must still hold what was read. Raises InputError if
+        nothing could start: no build, or none of this inventory; no host of that limit.
         """
         began = time.monotonic()
         job = replace(job, build=job.build.absolute())
@@ -130,8 +131,8 @@ class Ansible:
         self.start()
         self._jobs += 1
         self._owed += 1
-        if self._held and not job.check:
-            write_private(files.held, json.dumps(self._held))
+        if self._last_texts and not job.check:
+            write_private(files.held, json.dumps(self._last_texts))
         self._say(os.fsencode(files.path))
         try:
             if self._receive_lock_request():
@@ -143,16 +144,16 @@ class Ansible:
             raise
         found, status = self._follow(files, on_progress)
         trouble = ""
-        if status:  # what it did before went well, or it would have ended then
+        if status:  # earlier jobs went well, or it would have ended then
             trouble = trouble_in(self.site.log.read_bytes()[self._shown :].decode("utf-8", errors="replace"))
         if not files.hosts.is_file():
             raise InputError(self._findings(files, trouble))
         outcomes = _gather(files, tuple(switches), waves, found, trouble, status)
-        outcomes.remember(self._held, waves[0].number if job.check else -1)
+        outcomes.remember(self._last_texts, waves[0].number if job.check else -1)
         return replace(outcomes, waves=max(wave.number for wave in waves), seconds=time.monotonic() - began)
 
     def access(self, directory: Path) -> dict[str, dict[str, Any]]:
-        """Return by host how it is logged in to, secrets and all, as Ansible has it: over the line, and in no file.
+        """Return each host's login variables, with secrets, as Ansible has them; they pass over the socket, not a file.
 
         `directory` takes the run's other files. Raises InputError if Ansible ended instead.
         """
@@ -174,7 +175,7 @@ class Ansible:
         return found
 
     def _receive_lock_request(self) -> bool:
-        """Wait until the job is about to speak to switches; False if it has ended instead."""
+        """Wait until the job is about to reach switches; return False if it ended instead."""
         while self._line is not None and self._owed:
             if self._receive(self._line) == LOCK:
                 return True
@@ -186,10 +187,13 @@ class Ansible:
         try:
             socket.send_fds(self._line, [message], descriptors)
         except (BrokenPipeError, ConnectionResetError):
-            return  # it has ended: that is found out where its word is waited for
+            return  # it has ended, which the next receive notices
 
     def _follow(self, files: RunDirectory, on_progress: Progress | None) -> tuple[list[Outcome], int]:
-        """Gather outcomes until the job is over, and the status of one that ended; an interrupt asks it to stop."""
+        """Collect outcomes until the job is over; return them and the exit status, 0 if it still runs.
+
+        An interrupt asks it to stop.
+        """
         found: dict[str, Outcome] = {}
         interrupts = 0
         while True:
@@ -210,13 +214,13 @@ class Ansible:
                 request_stop(files.path, now=interrupts > 1)
 
     def _receive(self, line: socket.socket) -> bytes:
-        """Wait a moment for its word, and return that: LOCK, that it is ready for another job, or b"" for neither.
+        """Wait briefly for a message and return it: LOCK, READY for another job, or b"" for neither.
 
-        Where all that it forked has ended too, there is no line any more.
+        If the process and all its children have ended, the connection is closed.
         """
         if not select.select([line], [], [], _POLL_SECONDS)[0]:
             return b""
-        # Between a word that is heard and one that is counted, no interrupt may fall.
+        # No interrupt may fall between receiving a message and counting it.
         interrupts = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             word = _word(line)
@@ -237,11 +241,11 @@ class Ansible:
 
 
 def ansible_environment(environment: Mapping[str, str], share: Path) -> dict[str, str]:
-    """Return the environment in which Ansible finds our roles and plugins, and runs nothing of the current directory.
+    """Return the environment in which Ansible finds tagloom's roles and plugins, and nothing in the current directory.
 
-    The settings are those that the operator names by ANSIBLE_CONFIG, else the user's or the computer's as Ansible
-    itself finds them, else our own; an ``ansible.cfg`` of the current directory is none of them. Raises InputError
-    where the one that is named cannot be read.
+    The settings file is the one that ANSIBLE_CONFIG names, else the user's or the system's as Ansible finds them, else
+    tagloom's own; an ``ansible.cfg`` of the current directory is ignored. Raises InputError if the named one cannot be
+    read.
     """
     return dict(environment) | {
         "ANSIBLE_CONFIG": str(_ansible_config(environment, share)),
@@ -265,7 +269,7 @@ def _ansible_config(environment: Mapping[str, str], share: Path) -> Path:
     if named := environment.get("ANSIBLE_CONFIG"):
         path = Path(named).expanduser()
         path = path / "ansible.cfg" if path.is_dir() else path
-        if not os.access(path, os.R_OK):  # Ansible would pass it over, and look in the current directory
+        if not os.access(path, os.R_OK):  # Ansible would ignore it, and look in the current directory
             raise InputError([Finding("ANSIBLE_CONFIG", "a file that can be read", named)])
         return path
     homes = [Path(home) / ".ansible.cfg"] if (home := environment.get("HOME")) else []
@@ -274,16 +278,16 @@ def _ansible_config(environment: Mapping[str, str], share: Path) -> Path:
 
 
 def _python_path(former: str) -> list[str]:
-    """Return where Ansible's Python finds modules: this tagloom first, where it is not installed among all others."""
+    """Return the module path of Ansible's Python: this tagloom first, unless it is installed with all others."""
     ours = [] if PACKAGE.parent.name in {"site-packages", "dist-packages"} else [str(PACKAGE.parent)]
     return [*ours, *(place for place in former.split(os.pathsep) if place)]
 
 
 def playbook_words(share: Path, name: str, inventory: Path, **variables: object) -> list[str]:
-    """Return the words that run one of our playbooks, `variables` being those of its role without its prefix.
+    """Return the command line that runs one of tagloom's playbooks; `variables` are its role's, without the prefix.
 
-    They leave out what takes a process for each switch: to check its variables, which our tasks do themselves, and to
-    show what became of it, which they write down.
+    It skips tasks that cost a process per switch: the check of variables, which our tasks do themselves, and the
+    display of outcomes, which they write to files.
     """
     arguments = {f"tagloom_{name}_{key}": value for key, value in variables.items()}
     return [
@@ -294,21 +298,21 @@ def playbook_words(share: Path, name: str, inventory: Path, **variables: object)
 
 
 def inventory_source(inventory: Path) -> Path:
-    """Return the file to name to Ansible: of a directory its tagloom.yml, since Ansible would read every file in it."""
+    """Return the inventory file for Ansible: a directory's tagloom.yml, since Ansible would read every file in it."""
     payload = inventory / "tagloom.yml"
     return payload if payload.is_file() else inventory
 
 
 def _word(line: socket.socket) -> bytes:
-    """Return what was said, b"" if nobody is left to say anything."""
+    """Return the next message, b"" if the other side has ended."""
     try:
         return line.recv(MESSAGE_BYTES)
-    except ConnectionResetError:  # it ended before it had heard all
+    except ConnectionResetError:  # it ended before it read everything
         return b""
 
 
 def _addresses(files: RunDirectory) -> dict[str, tuple[str, int]]:
-    """Return where each switch is reached, as Ansible knows it."""
+    """Return each switch's address as Ansible knows it."""
     found = json.loads(files.addresses.read_text("utf-8"))
     return {name: (host, port) for name, (host, port) in found.items()}
 
@@ -337,6 +341,6 @@ def _gather(
 
 
 def trouble_in(said: str) -> str:
-    """Return the line in which Ansible says what stopped it, of what it printed."""
+    """Return the line of Ansible's output that says what stopped it."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     return next((line for line in lines if _TROUBLE.search(line)), lines[-1] if lines else "ansible-playbook is silent")

@@ -1,4 +1,4 @@
-"""Keep configurations where only their owner can read them: they hold the switch's secrets."""
+"""Write configurations so that only their owner can read them: they contain the switch's secrets."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-# Errors whose message the interpreter makes of names in the code. Those of other errors may quote what was read.
+# Errors whose message the interpreter makes from names in the code. Messages of others may quote data that was read.
 _WITHOUT_DATA = (AttributeError, ImportError, NameError, NotImplementedError, RecursionError, TypeError)
 
 
 def write_backup(directory: Path, switch: str, text: str) -> Path:
-    """Write a backup, whole, as ``SWITCH.cfg``, or ``SWITCH.2.cfg`` and so on: an older one is never overwritten.
+    """Write a backup atomically as ``SWITCH.cfg``, or ``SWITCH.2.cfg`` and so on, and return its path.
 
-    Files are made with mode 0600 in a directory of mode 0700. Raises OSError.
+    An older one is never overwritten. Files have mode 0600 in a directory of mode 0700. Raises OSError.
     """
     _private(directory)
     for number in count(1):
@@ -31,7 +31,7 @@ def write_backup(directory: Path, switch: str, text: str) -> Path:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file, whole or not at all, with mode 0600 in a directory of mode 0700. Raises OSError."""
+    """Write a file atomically, with mode 0600 in a directory of mode 0700. Raises OSError."""
     _private(path.parent)
     draft = path.with_name(f".{path.name}.new")
     draft.unlink(missing_ok=True)
@@ -40,7 +40,7 @@ def write_private(path: Path, text: str) -> None:
 
 
 def write_fault(path: Path, error: BaseException) -> str:
-    """Write the traceback of a fault of ours, and return a sentence that names the fault and the file.
+    """Write the traceback of a bug in tagloom, and return a sentence that names the error and the file.
 
     The file holds names of types and lines of the code, and no message that could quote a switch's configuration.
     """

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 def read_running(
     inventory: Path, *, switches: Sequence[str], directory: Path, share: Path, environment: Mapping[str, str]
 ) -> dict[str, str]:
-    """Read the running configuration of every switch, as `read_each` does; what the others said is kept.
+    """Return the running configuration of every switch, as `read_each` does.
 
-    Raises DeviceError for the first switch that could not be read.
+    Raises DeviceError for the first switch that could not be read; the texts of the others stay in `directory`.
     """
     texts, failed = read_each(inventory, switches=switches, directory=directory, share=share, environment=environment)
     for switch, said in failed.items():
@@ -31,10 +31,10 @@ def read_running(
 def read_each(
     inventory: Path, *, switches: Sequence[str], directory: Path, share: Path, environment: Mapping[str, str]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the running configurations of switches, and of those that could not be read why not, both by name.
+    """Return the running configurations of switches, and the errors of those that could not be read, by name.
 
-    They are read over SSH with ``playbooks/read.yml`` of `share`. `directory` takes the texts, secrets and all, in
-    files that only the user can read.
+    They are read over SSH with ``playbooks/read.yml`` of `share`. `directory` takes the texts, with secrets, in files
+    that only the user can read.
     """
     paths = {switch: directory / f"{switch}.cfg" for switch in switches}
     excuses = directory / "unread.json"

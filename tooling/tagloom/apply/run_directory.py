@@ -1,4 +1,4 @@
-"""Name and read the files of one run, by which a command and Ansible's plugins tell each other what is done."""
+"""The files of one run, through which a command and Ansible's plugins exchange their progress."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What one run is to do.
+    """What one run must do.
 
     build        the directory of a build or a rollout
-    check        only read, and say what would be sent
-    limit        the switches it may reach for; none = all that Ansible was limited to
-    first_wave   the wave to begin with; `last_wave` the one to end with, 0 = the last there is
-    proven       the digests of the configurations before the first wave, and after each; none = nobody knows them
-    own_lines    the operator's own lines of switches, as `SiteLine.to_json` has them; `only_own` sends these alone
-    access       nothing is read or sent: the command wants to know how each switch is logged in to
-    journal      the journal's file, "" = none is kept; `run` is the run's number in it
+    check        only read, and report what would be sent
+    limit        the switches it may reach; none = all of Ansible's limit
+    first_wave   the first wave; `last_wave` the last, 0 = the last there is
+    proven       the digests of the configurations before the first wave, and after each; none = unknown
+    own_lines    the operator's own lines of switches, as from `SiteLine.to_json`; `only_own` sends these alone
+    access       nothing is read or sent: the command wants the switches' login variables
+    journal      the journal's file, "" = none; `run` is the run's number in it
     """
 
     build: Path
@@ -46,7 +46,7 @@ class Job:
 
     @classmethod
     def from_json(cls, plain: dict[str, Any]) -> Job:
-        """Read what `to_json` gave."""
+        """Return the job from the output of `to_json`."""
         return cls(
             **plain | {"build": Path(plain["build"]), "limit": tuple(plain["limit"]), "proven": tuple(plain["proven"])}
         )
@@ -54,9 +54,9 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class RunDirectory:
-    """Name the files of one run, which the playbook's plugins write: outcomes, backups, how far it got.
+    """The files of one run, written by the playbook's plugins: outcomes, backups, progress.
 
-    One directory per run; a rerun in the same one begins a new journal and keeps the older backups.
+    One directory per run; a rerun in the same one starts over and keeps the older backups.
     """
 
     path: Path
@@ -68,65 +68,65 @@ class RunDirectory:
 
     @property
     def backups(self) -> Path:
-        """Whole running configurations, secrets and all: mode 0600 in 0700."""
+        """Whole running configurations, with secrets: mode 0600 in 0700."""
         return self.path / "backups"
 
     def fault(self, switch: str) -> Path:
-        """Name the file of the traceback of a fault of ours that a switch met."""
+        """Return the file for the traceback of a tagloom bug at a switch."""
         return self.path / "faults" / f"{switch}.txt"
 
     @property
     def job(self) -> Path:
-        """What the run is to do."""
+        """The run's job."""
         return self.path / "job.json"
 
     @property
     def stop(self) -> Path:
-        """Exist when somebody wants the run to end between two waves."""
+        """A file that exists if the run must end between two waves."""
         return self.path / "stop"
 
     @property
     def stop_now(self) -> Path:
-        """Exist when somebody wants the run to end before the next line."""
+        """A file that exists if the run must end before the next line."""
         return self.path / "stop-now"
 
     @property
     def begun(self) -> Path:
-        """The number of the wave that was begun last."""
+        """The number of the last wave begun."""
         return self.path / "begun"
 
     @property
     def completed(self) -> Path:
-        """The number of the wave that landed last, on all its switches, and when."""
+        """The number of the last wave complete on all its switches, and when."""
         return self.path / "landed"
 
     @property
     def hosts(self) -> Path:
-        """The switches that the run reaches for, as the limits left them."""
+        """The switches that the run reaches, after all limits."""
         return self.path / "hosts.json"
 
     @property
     def addresses(self) -> Path:
-        """Where each switch that Ansible was limited to is reached: a host and a port."""
+        """The host and port of each switch in Ansible's limit."""
         return self.path / "addresses.json"
 
     @property
     def held(self) -> Path:
-        """By switch, the text of the state that it was last read to hold, from which the run was proven."""
+        """By switch, the text of the state last read, from which the run was proven."""
         return self.path / "held.json"
 
     @property
     def order(self) -> Path:
-        """What a push of each wave needs to know: a task's arguments would be templated for every switch."""
+        """The input for pushing each wave: a task's arguments would be templated for every switch."""
         return self.path / "order.json"
 
     @property
     def findings(self) -> Path:
-        """What is wrong with the order itself, where that kept every switch from being reached."""
+        """What is wrong with the order itself, if that kept all switches from being reached."""
         return self.path / "findings.json"
 
     def start(self, job: Job) -> None:
-        """Begin a new journal of a job; backups stay."""
+        """Start a job with fresh files; backups stay."""
         reported = (self.stop, self.stop_now, self.begun, self.completed, self.hosts, self.order, self.findings)
         for old in (*self.outcomes.glob("*.json"), *reported, self.addresses, self.held):
             old.unlink(missing_ok=True)
@@ -134,22 +134,22 @@ class RunDirectory:
         self.job.write_text(json.dumps(job.to_json()), "utf-8")
 
     def read_job(self) -> Job:
-        """Return the job that was begun."""
+        """Return the job that was started."""
         return Job.from_json(json.loads(self.job.read_text("utf-8")))
 
     def complete(self, wave: int) -> None:
-        """Write down that a wave has landed just now, on all its switches."""
+        """Record that a wave is complete on all its switches now."""
         self.completed.write_text(json.dumps([wave, time.monotonic()]), "utf-8")
 
     def completed_at(self, wave: int) -> float | None:
-        """Return when a wave landed on all its switches, by the monotonic clock; None if it was not the last to."""
+        """Return when a wave was complete on all its switches, on the monotonic clock; None if it was not the last."""
         if not self.completed.is_file():
             return None
         number, at = json.loads(self.completed.read_text("utf-8"))
         return float(at) if number == wave else None
 
     def write(self, outcome: Outcome) -> None:
-        """Leave an outcome for `read`, whole or not at all."""
+        """Write an outcome for `read`, atomically."""
         self.outcomes.mkdir(parents=True, exist_ok=True)
         path = self.outcomes / f"{outcome.number}.{outcome.switch}.json"
         draft = path.with_suffix(".new")
@@ -163,7 +163,7 @@ class RunDirectory:
             yield found[path.name]
 
     def last_read(self) -> dict[str, str]:
-        """Return by switch the text of the state that it was last read to hold: in this run, else before it."""
+        """Return by switch the text of the state last read: in this run, else before it."""
         known: dict[str, str] = json.loads(self.held.read_text("utf-8")) if self.held.is_file() else {}
         for outcome in self.read({}):
             if outcome.failed:
@@ -173,18 +173,18 @@ class RunDirectory:
         return known
 
     def read_switch(self, switch: str) -> list[Outcome]:
-        """Return what became of one switch, wave by wave."""
+        """Return the outcomes of one switch, wave by wave."""
         found = self._written(lambda name: name.partition(".")[2] == f"{switch}.json")
         return [Outcome.from_json(json.loads(path.read_text("utf-8"))) for path in found]
 
     def _written(self, wanted: Callable[[str], bool]) -> list[Path]:
-        """List the files of outcomes whose name is wanted, wave by wave."""
+        """Return the outcome files with a wanted name, wave by wave."""
         found = (path for path in self.outcomes.glob("*.json") if wanted(path.name))
         return sorted(found, key=lambda each: int(each.name.partition(".")[0]))
 
 
 def request_stop(directory: Path, *, now: bool = False) -> None:
-    """Ask the run of a directory to end after the wave it is in, or before the next line of any switch."""
+    """Ask the run of a directory to end after its current wave, or before the next line of any switch."""
     files = RunDirectory(directory)
     files.stop.touch()
     if now:

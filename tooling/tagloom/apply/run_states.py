@@ -1,7 +1,7 @@
-"""The life of a run: every state that it can be in, and every move that leads from one to another.
+"""The life cycle of a run: its states, and every transition between them.
 
-All that decides how a run may go on stands in MOVES. The journal writes a state by a move alone, and a move that is not
-in the table cannot be written.
+MOVES alone decides how a run may go on. The journal changes a state only by a move, and a move that is not in the table
+is an error.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from __future__ import annotations
 from enum import Enum
 
 RUNNING = "running"  # a command works on it
-INTERRUPTED = "interrupted"  # the command that did is gone
+INTERRUPTED = "interrupted"  # that command is gone
 DONE = "done"
-STOPPED = "stopped"  # between two waves: as asked, or since others changed a switch
+STOPPED = "stopped"  # between two waves: on request, or because others changed a switch
 FAILED = "failed"  # a switch did
-UNDONE = "undone"  # by a later run
+UNDONE = "undone"  # reverted by a later run
 LEFT = "left"  # for a later run
-UNFINISHED = (RUNNING, INTERRUPTED, STOPPED, FAILED)  # its switches may stand between where it began and where it leads
+UNFINISHED = (RUNNING, INTERRUPTED, STOPPED, FAILED)  # its switches may be in a state between its start and its target
 
 
 class Move(Enum):
-    """What happens to a run."""
+    """An event in a run's life."""
 
     BEGIN_WAVE = "a wave of it begins"
     GO_ON = "its waves are pushed, or pushed again"
@@ -35,8 +35,8 @@ MOVES: dict[Move, dict[str, str]] = {
     Move.BEGIN_WAVE: {RUNNING: RUNNING},
     Move.GO_ON: dict.fromkeys(UNFINISHED, RUNNING),
     Move.COMPLETE: {RUNNING: DONE},
-    Move.STOP: dict.fromkeys(UNFINISHED, STOPPED),  # before it goes on, too; and once one of its waves was undone
-    Move.FAIL: dict.fromkeys((RUNNING, STOPPED, FAILED), FAILED),  # once others have finished without the switch, too
+    Move.STOP: dict.fromkeys(UNFINISHED, STOPPED),  # also before it goes on, and after one of its waves was undone
+    Move.FAIL: dict.fromkeys((RUNNING, STOPPED, FAILED), FAILED),  # also when others have finished without the switch
     Move.INTERRUPT: {RUNNING: INTERRUPTED},
     Move.UNDO: dict.fromkeys((*UNFINISHED, DONE), UNDONE),
     Move.LEAVE: dict.fromkeys(UNFINISHED, LEFT),
@@ -44,7 +44,7 @@ MOVES: dict[Move, dict[str, str]] = {
 
 
 class IllegalMoveError(RuntimeError):
-    """A fault of ours: a run was to be moved from a state that the move does not lead from."""
+    """A bug in tagloom: a run was to make a move that its state does not permit."""
 
     def __init__(self, move: Move, state: str) -> None:
         super().__init__(f"a run that is {state} cannot be moved by {move.name}: {move.value}")

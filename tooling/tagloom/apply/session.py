@@ -1,4 +1,4 @@
-"""One session with a switch in a wave: whom it asks before it goes on, what it writes down, and what came of it."""
+"""One session with a switch in a wave: what it waits for, what it records, and its outcome."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class SwitchConnection(Protocol):
-    """Talk to one switch; entering logs in, leaving logs out, everything raises DeviceError.
+    """A connection to one switch; entering logs in, leaving logs out, everything raises DeviceError.
 
-    `sent` lists the configuration lines the switch has accepted since the login, also after a failure. `before_line`
-    is called before each of them is sent, and may raise to stop there.
+    `sent` lists the configuration lines the switch has accepted since the login, also after a failure. `before_line` is
+    called before each of them is sent, and may raise to stop there.
     """
 
     sent: list[str]
@@ -31,7 +31,7 @@ class SwitchConnection(Protocol):
     def __exit__(self, *_: object) -> None: ...
 
     def identity(self) -> str:
-        """Return what the switch says of itself, "" if it says nothing."""
+        """Return the switch's self-description, "" if it has none."""
         ...
 
     def running_configuration(self) -> str:
@@ -39,7 +39,7 @@ class SwitchConnection(Protocol):
         ...
 
     def startup_configuration(self) -> str | None:
-        """Return the configuration the switch starts with; None if it keeps none of its own."""
+        """Return the saved configuration; None if the switch keeps none of its own."""
         ...
 
     def send(self, lines: Sequence[str]) -> tuple[tuple[str, str], ...]:
@@ -47,35 +47,37 @@ class SwitchConnection(Protocol):
         ...
 
     def save(self, text: str) -> bool:
-        """Make the running configuration, which `text` says, the one the switch starts with; False if it cannot."""
+        """Save the running configuration, whose text is `text`; return False if the switch cannot."""
         ...
 
 
 class SwitchJournal(Protocol):
-    """Write down one switch's part in one wave; raises InputError if that cannot be done."""
+    """One switch's part in one wave of the journal. Methods raise InputError if it cannot be written."""
 
     def intend(self, lines: Sequence[str], before: str, after: str) -> None:
-        """Write down what is about to be sent, synced."""
+        """Record what is about to be sent, synced."""
         ...
 
     def note(self, state: str, sent: int = 0, error: str = "") -> None:
-        """Write down how far it got."""
+        """Record the progress."""
         ...
 
 
 class StoppedError(DeviceError):
-    """Somebody asked the run to end at once."""
+    """An immediate stop was requested."""
 
 
 class Session:
-    """One session with a switch, whose `outcome` is kept up to date whatever ends it.
+    """One session with a switch; its `outcome` is kept up to date however it ends.
 
-    `wave` and `number` name the outcome. The running configuration is kept in `backups` before the first line, and what
-    is about to be sent is in `wave_journal`, synced: where either cannot be written, nothing is sent. `stop` is asked
-    before every line, `released` once the switch is logged in to: it may wait, and where it says no, the switch is
-    asked nothing more. `agree` is told, before the first line, whether the switch holds what it must, and waits for all
-    others of the wave: where it says no, one of them failed there, and nothing is sent. The outcome's seconds are
-    those of `clock` without what `released` and `agree` waited.
+    wave, number  name the outcome
+    backups       takes the running configuration before the first line; if that fails, nothing is sent
+    wave_journal  takes what is about to be sent, synced; if that fails, nothing is sent
+    stop          is called before every line; True ends the session there
+    released      is called after the login and may wait; if it returns False, the switch is not read
+    agree         is called before the first line with whether the switch holds what it must, and waits for all others
+                  of the wave; if it returns False, one of them failed, and nothing is sent
+    clock         measures the outcome's seconds, without the time that `released` and `agree` waited
     """
 
     def __init__(  # noqa: PLR0913 - who is asked and what is written, all given by the caller
@@ -98,17 +100,17 @@ class Session:
         self._waited = 0.0
 
     def note(self, **what: Any) -> None:
-        """Add to the outcome."""
+        """Set fields of the outcome."""
         self.outcome = replace(self.outcome, **what)
 
     def refuse(self, findings: Sequence[Finding], fault: Fault = Fault.REFUSED) -> None:
-        """Note that nothing was sent, and why."""
+        """Record that nothing was sent, and why."""
         self.note(error=f"refused, nothing was sent: {findings[0]}", findings=tuple(findings), fault=fault)
 
     def run(self, steps: Callable[[], None], hide: Callable[[str], str] = str) -> Outcome:
-        """Log in, take the steps and return what came of them; a failing switch is an outcome, never a TagloomError.
+        """Log in, call `steps` and return the outcome; a failing switch is an outcome, never a TagloomError.
 
-        What is told of lines goes through `hide`, which may take words out.
+        `hide` masks secrets in reported lines.
         """
         began = self._clock()
         self.connection.before_line = self._before_line
@@ -119,7 +121,7 @@ class Session:
             self.note(error=error.text, command=hide(error.command), fault=Fault.STOPPED)
         except DeviceError as error:
             self.note(error=hide(error.text), command=hide(error.command), fault=Fault.DEVICE)
-        except PlanError as error:  # the model has no words for a change
+        except PlanError as error:  # the model has no command for a change
             self.note(error=f"refused, nothing was sent: {error}", fault=Fault.REFUSED)
         except (InputError, OSError) as error:  # the journal or the backup could not be written
             nothing = "" if self.connection.sent else "nothing was sent: "
@@ -128,7 +130,7 @@ class Session:
         seconds = self._clock() - began - self._waited
         self.note(sent=sent, changed=self.outcome.changed or bool(sent), seconds=seconds)
         if self.outcome.failed:
-            with contextlib.suppress(TagloomError):  # the intention stands in the journal, if anything was sent
+            with contextlib.suppress(TagloomError):  # the intention is in the journal, if anything was sent
                 self._write("failed", self.outcome.error)
         return self.outcome
 
@@ -137,14 +139,14 @@ class Session:
         return self._wait(self._released)
 
     def agreed(self, good: bool) -> bool:
-        """Wait until all of the wave have said whether all is well, and return whether lines may be sent."""
+        """Wait until all switches of the wave have reported, and return whether lines may be sent."""
         return self._wait(lambda: self._agree(good))
 
     def send(self, running: str, lines: Sequence[str], secretly: Sequence[str] | None = None) -> None:
-        """Send lines, after a backup of the `running` configuration and a word in the journal.
+        """Send lines, after a backup of the `running` configuration and a journal record.
 
-        The outcome's `before` and `after` are what the journal says of it; `secretly` are the lines as they go to the
-        switch, where those hold what may not be written down.
+        The journal records the outcome's `before` and `after`. `secretly` are the lines as sent to the switch, if they
+        contain secrets that must not be recorded.
         """
         self.note(backup=str(write_backup(self._backups, self.switch, running)))
         if self._journal is not None:
@@ -153,13 +155,13 @@ class Session:
         self.note(changed=True)
 
     def save(self, *, after_reading: bool) -> None:
-        """Make the switch start with what it holds, `after_reading` back what was sent."""
+        """Save the running configuration; `after_reading` records first that the read-back was right."""
         if after_reading:
             self._write(READ_BACK)
         self.note(volatile=not self.connection.save(self.outcome.after), saved=True)
 
     def done(self) -> None:
-        """Write down that the switch is where the wave wants it."""
+        """Record that the switch is where the wave wants it."""
         self._write(SAVED)
 
     def _before_line(self, line: str) -> None:

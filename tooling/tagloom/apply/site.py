@@ -1,4 +1,4 @@
-"""Where switches are, how to reach them, and where a command's runs leave their files."""
+"""The location of switches, and the directories of a command's runs."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where the switches are and how to reach them.
+    """The location of the switches and how to reach them.
 
     inventory    Ansible inventory, a directory or a file; runs leave their outcomes and backups in `runs` beside it
     share        the directory with playbooks, roles and templates
     environment  the process's own, for ansible-playbook
-    run          names the runs of this command
+    run          the prefix of this command's run names
     """
 
     inventory: Path
@@ -36,11 +36,11 @@ class Site:
 
     @property
     def log(self) -> Path:
-        """Name the file of what ansible-playbook prints."""
+        """Return the file for ansible-playbook's output."""
         return self.home / f"{self.run}-ansible.log"
 
     def open_log(self) -> BinaryIO:
-        """Open the log to add to it; only the user may read it. Raises InputError if that cannot be done."""
+        """Open the log for appending; only the user may read it. Raises InputError if it cannot be opened."""
         try:
             self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
             return os.fdopen(os.open(self.log, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600), "ab")
@@ -48,9 +48,9 @@ class Site:
             raise InputError([Finding(str(self.log), "a file that can be written", error.strerror or "")]) from error
 
     def directory(self, what: str) -> Path:
-        """Return the directory of one run; its backups hold the switches' secrets, so only the user may read it.
+        """Return the directory of one run; its backups contain the switches' secrets, so only the user may read it.
 
-        Raises InputError if it cannot be made.
+        Raises InputError if it cannot be created.
         """
         path = self.home / f"{self.run}-{what}"
         try:

@@ -1,4 +1,4 @@
-"""Read every switch and say what a push would change, or one wave of it; nothing is sent."""
+"""Read every switch and report what a push, or one wave of it, would change; nothing is sent."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def survey(
     own_lines: Mapping[str, list[dict[str, Any]]] = MappingProxyType({}),
     on_progress: Progress | None = None,
 ) -> Outcomes:
-    """Survey the switches of a fabric against what `directory` would change, or one wave of it, and `own_lines`.
+    """Return what `directory` (or one wave of it) and `own_lines` would change on a fabric's switches.
 
-    `place` takes the survey's files. Raises KeyboardInterrupt at its end if it was interrupted: every switch has been
-    read then.
+    `place` takes the survey's files. Raises KeyboardInterrupt at the end if it was interrupted; every switch has been
+    read by then.
     """
     names = [switch.name for switch in fabric.live]
     job = Job(directory, check=True, first_wave=wave, last_wave=wave, own_lines=dict(own_lines))

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """A switch's language as functions: its text to a state, a state to text, changes to command lines.
+    """The functions for a switch model: text to state, state to text, changes to command lines.
 
-    `parse` also gives a finding for each line that it does not understand and that bears on our ports or VLANs;
-    `commands` takes the state that the changes start from, too; `mistaken` gives a finding where what a switch says of
-    itself is not the model. `port_name` names a port, `switchwide` are the cells that one line sets on all ports,
-    `physical_ports` counts the ports that are no port-channels.
+    `parse` also returns a finding for each unknown line that may affect our ports or VLANs. `commands` also takes the
+    state that the changes start from. `mistaken` returns a finding if a switch identifies itself as another model.
+    `port_name` names a port, `switchwide` are the cells that one line sets on all ports, `physical_ports` counts the
+    ports that are not port-channels.
     """
 
     parse: Callable[[str], tuple[SwitchState, tuple[Finding, ...]]]
@@ -56,18 +56,19 @@ def configure_switch(  # noqa: PLR0913 - what the switch must hold before, what 
     own_lines: Callable[[str], tuple[str, ...]] = lambda _text: (),
     pruned: Collection[tuple[int, int]] = (),
 ) -> Outcome:
-    """Bring a switch to `target` on all that tagloom owns (see `overlay`), or with `check` say what that would take.
+    """Bring a switch to `target` on all that tagloom owns (see `overlay`), or with `check` report what that would take.
 
-    `expected` is what the switch must hold on those cells beforehand; a switch on the way from there to `target`
-    (an interrupted push: some cells at the one, some at the other) is taken as well, anything else is drift.
-    `held` is what it was last read to hold, from where the way was proven: it must hold exactly that on those cells.
-    A switch that says it is of another model is refused before its configuration is read: its lines would mean others.
-    `ahead` says that earlier waves have not been sent (check mode), so that the change starts at `expected`.
-    `own_lines` names the operator's own lines that a running configuration lacks. `pruned` are memberships in VLANs of
-    others, as (VLAN, port), that the operator has allowed to be changed.
-    `out_of_band` says that the switch is managed by a way that no VLAN can cut; otherwise one must be left.
-    A switch with nothing to change that would start with something else is saved; where `target` is None, that is all
-    that is done. Never raises a TagloomError: a failing switch is an outcome.
+    expected     what the switch must hold on those cells beforehand; a state between it and `target` (an interrupted
+                 push: some cells at one, some at the other) is accepted too, anything else is drift
+    held         the state last read, from which the change was proven: those cells must equal it exactly
+    ahead        earlier waves have not been sent (check mode), so the change starts at `expected`
+    own_lines    returns the operator's own lines that a running configuration lacks
+    pruned       memberships in foreign VLANs, as (VLAN, port), that the operator allows to change
+    out_of_band  no VLAN can cut the switch's management; otherwise a management port must remain in VLAN 1
+
+    A switch that identifies itself as another model is refused before its configuration is read, since its lines would
+    mean something else. A switch without changes whose saved configuration differs is saved; if `target` is None,
+    nothing else is done. Never raises a TagloomError: a failing switch is an outcome.
     """
 
     def steps() -> None:
@@ -138,7 +139,7 @@ def configure_switch(  # noqa: PLR0913 - what the switch must hold before, what 
 def _leftovers(
     running: SwitchState, expected: SwitchState | None, target: SwitchState, ports: Collection[int]
 ) -> tuple[int, ...]:
-    """List the unnamed VLANs that a wave is to remove: what it expects has them, what it leads to does not."""
+    """Return the unnamed VLANs that a wave must remove: those in `expected` that are not in `target`."""
     if expected is None:
         return ()
     return left_unnamed(
@@ -151,15 +152,15 @@ def _cells(switch: str, language: Language, changes: Sequence[Change]) -> tuple[
 
 
 def _unsaved(connection: SwitchConnection, language: Language, running: SwitchState) -> bool:
-    """Return whether a reboot would change what tagloom reads of the switch."""
+    """Return whether a reboot would change what tagloom reads from the switch."""
     startup = connection.startup_configuration()
     return startup is not None and language.parse(startup)[0] != running
 
 
 def drifted_cells(running: SwitchState, assumed: SwitchState, wanted: SwitchState) -> tuple[Change, ...]:
-    """List the cells that are neither where the wave before left them nor where this one brings them.
+    """Return the cells that are neither where the wave before left them nor where this one brings them.
 
-    Each change leads from what was assumed to what runs.
+    Each change leads from the assumed value to the running one.
     """
     planned = set(difference(assumed, wanted))  # a change carries both values of its cell
     return tuple(each for each in difference(assumed, running) if each not in planned)

@@ -1,10 +1,10 @@
-"""Allow one command of this computer at a time to speak to a switch, whichever inventory names it.
+"""Allow only one command of this computer at a time to reach a switch, whatever the inventory.
 
-A lock is a byte of a file that all users share, at a place that follows from the switch's IP address and port. It is
-the kernel's, and belongs to the open file (fcntl(2), open file description locks): one descriptor holds the locks of a
-whole fabric, and all that inherit it hold on to them. Nothing is left on a switch. A mark there would be a line of its
-configuration, which no switch tests and sets in one step, and which stays when its owner dies; two computers find each
-other's lines instead, before each wave (`tagloom.apply.switch.configure_switch`).
+A lock is a byte of a file that all users share; its offset follows from the switch's IP address and port. It is the
+kernel's, and belongs to the open file (fcntl(2), open file description locks): one descriptor holds the locks of a
+whole fabric, and all processes that inherit it hold them. Nothing is left on a switch: a mark there would be a
+configuration line, which no switch can test and set atomically, and which would outlive its owner. Two computers detect
+each other's lines instead, before each wave (`tagloom.apply.switch.configure_switch`).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from tagloom.errors import Finding, InputError, PlanError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-# All users can write to one of them at least, and a service with a /tmp of its own to the first. Both are locked.
-PLACES = (Path("/run/lock"), Path("/tmp"))  # noqa: S108 - to be shared, and never followed or trusted
+# All users can write to at least one of them, and a service with a private /tmp to the first. Both are locked.
+PLACES = (Path("/run/lock"), Path("/tmp"))  # noqa: S108 - shared on purpose, and never followed or trusted
 NAME = "tagloom-switches.lock"
 _RESOLVERS = 32
 
@@ -34,16 +34,16 @@ Address = tuple[str, int]
 
 
 class SwitchLocks:
-    """The locks that a command holds on switches, from `take` to `release` or to the end of all that inherited them."""
+    """The locks that a command holds on switches, from `take` to `release` or the end of all its children."""
 
     def __init__(self, places: Iterable[Path] = PLACES) -> None:
         self._places = tuple(places)
         self.descriptors: tuple[int, ...] = ()
 
     def take(self, switches: Mapping[str, Address]) -> None:
-        """Take the locks of switches, by name, beside those that are held already.
+        """Lock switches, by name, besides those that are locked already.
 
-        Raises PlanError if another command holds one, InputError where there is no place for them.
+        Raises PlanError if another command holds one, InputError if no lock file can be opened.
         """
         if not self.descriptors:
             self.descriptors = tuple(descriptor for each in self._places if (descriptor := _open(each / NAME)) >= 0)
@@ -66,16 +66,16 @@ class SwitchLocks:
                     )
 
     def release(self) -> None:
-        """Release the locks that this process holds."""
+        """Close this process's descriptors of the locks."""
         for descriptor in self.descriptors:
             os.close(descriptor)
         self.descriptors = ()
 
 
 def _open(path: Path) -> int:
-    """Open a file that all users lock, making it where it is not there; below 0 if that cannot be done."""
+    """Open a file that all users lock, and create it if missing; return its descriptor, below 0 if that fails."""
     flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-    for more in (0, os.O_CREAT | os.O_EXCL, 0):  # O_CREAT alone is refused on a file of others in a sticky directory
+    for more in (0, os.O_CREAT | os.O_EXCL, 0):  # in a sticky directory O_CREAT alone fails on another user's file
         try:
             descriptor = os.open(path, flags | more, 0o666)
         except (FileNotFoundError, FileExistsError):
@@ -89,7 +89,7 @@ def _open(path: Path) -> int:
 
 
 def _identities(address: Address) -> set[str]:
-    """Return what tells a switch from all others: its IP addresses with the port, or its name where it has none."""
+    """Return what identifies a switch: its IP addresses with the port, or its name if it does not resolve."""
     host, port = address
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -99,12 +99,12 @@ def _identities(address: Address) -> set[str]:
 
 
 def _byte_of(key: str) -> int:
-    """Return the place of a lock in the file, below 2^62."""
+    """Return the offset of a lock in the file, below 2^62."""
     return int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "big") >> 2
 
 
 def _lock(descriptor: int, start: int) -> bool:
-    """Lock a byte; False if another open file holds it. One that this open file holds is locked again."""
+    """Lock a byte; return False if another open file holds it. Locking it again through the same file succeeds."""
     try:
         fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, _flock(start))
     except OSError as error:
@@ -115,12 +115,12 @@ def _lock(descriptor: int, start: int) -> bool:
 
 
 def _flock(start: int) -> bytes:
-    """Return a struct flock of fcntl(2): a lock to write on one byte."""
+    """Return a struct flock of fcntl(2): a write lock on one byte."""
     return struct.pack("hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, start, 1, 0)
 
 
 def _holder(descriptor: int, start: int) -> str:
-    """Return which process holds the lock of a byte, as far as this user may know (proc_pid_fdinfo(5))."""
+    """Return the process that holds the lock of a byte, as far as this user may see it (proc_pid_fdinfo(5))."""
     inode = os.fstat(descriptor).st_ino
     for place in sorted(Path("/proc").glob("[0-9]*"), key=lambda each: int(each.name)):
         with contextlib.suppress(OSError):

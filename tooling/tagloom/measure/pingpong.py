@@ -1,4 +1,4 @@
-"""Run NetPIPE's ping-pong over all sizes, and end with what there is whatever happens on the way."""
+"""Run NetPIPE's ping-pong over all sizes, and return the points measured even if the run ends early."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PERCENTILES = (50, 90, 99, 99.9)
-STAMPED = 1000  # single messages of a size that percentiles come from, at most
-FIRST_REPEATS = 100  # of the least size, to know where to begin
+STAMPED = 1000  # at most; single messages per size for the percentiles
+FIRST_REPEATS = 100  # of the smallest size, to calibrate
 TIME_LIMIT_SECONDS = 300.0
-LOSSES = 5  # trials of one size in which a datagram was lost, before the run ends
-STEP_SECONDS = 0.1  # that the wall clock may move against the monotonic one during a run
+LOSSES = 5  # trials of one size with a lost datagram, before the run ends
+STEP_SECONDS = 0.1  # the wall clock may drift this far from the monotonic clock during a run
 
 
 class Exchange(Protocol):
-    """Send messages to and fro; nanoseconds. Raises OSError if the peer is gone, SilenceError after a loss."""
+    """Round trips in nanoseconds. Raises OSError if the peer is gone, SilenceError after a loss."""
 
     def trial(self, size: int, repeats: int) -> int:
-        """Return the nanoseconds of so many round trips."""
+        """Return the nanoseconds of `repeats` round trips."""
 
     def stamped(self, size: int, repeats: int) -> array[int]:
-        """Return the nanoseconds of each of so many round trips."""
+        """Return the nanoseconds of each of `repeats` round trips."""
 
     def content(self, size: int, seed: str) -> bool | None:
-        """Return whether bytes come as they were sent; None if one did not come."""
+        """Return whether bytes arrive unchanged; None if a datagram was lost."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """The time: `monotonic` never goes back, `wall` may be set by somebody."""
+    """The clocks: `monotonic` never goes back, `wall` may be set by others."""
 
     monotonic: Callable[[], float] = time.monotonic
     wall: Callable[[], float] = time.time
@@ -48,7 +48,7 @@ class Clocks:
 
 @dataclass(slots=True)
 class SteadyClock:
-    """Whether the wall clock was set since this was made; trials and samples are on the monotonic one."""
+    """A check whether the wall clock was set since creation; trials and samples use the monotonic one."""
 
     clocks: Clocks
     _offset: float = field(init=False)
@@ -64,7 +64,7 @@ class SteadyClock:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to measure. `max_rate_bps` bounds the mean of the run, both directions together (None: no bound)."""
+    """What to measure; `max_rate_bps` bounds the run's mean rate, both directions together (None: no bound)."""
 
     min_bytes: int = 1
     max_bytes: int = 131072
@@ -78,7 +78,7 @@ class Plan:
 
 
 class _EndError(Exception):
-    """The run ends here, and why."""
+    """The end of the run; its text says why."""
 
 
 def run(
@@ -89,7 +89,7 @@ def run(
     clocks: Clocks,
     note: Callable[[int, int], None] = lambda _done, _of: None,
 ) -> PingPong:
-    """Measure all sizes; after a peer's death, a set clock or the time limit give what there is, marked."""
+    """Measure all sizes; return an incomplete run if the peer dies, a clock is set or the time limit is reached."""
     pace = _Pace(plan, clocks)
     points: list[Point] = []
     began_wall, why = clocks.wall(), ""
@@ -109,7 +109,7 @@ def run(
         why = str(end)
     except SilenceError:
         why = "the peer does not answer any more"
-    except (OSError, ValueError, KeyError, TypeError) as error:  # what a control line of a dying peer can be
+    except (OSError, ValueError, KeyError, TypeError) as error:  # what the control line of a dying peer can cause
         why = f"the peer is gone: {error or type(error).__name__}"
     return PingPong(protocol, peer, tuple(points), began_wall, complete=not why, why=why)
 
@@ -124,7 +124,7 @@ def _point(exchange: Exchange, size: int, old_bytes: int, old_seconds: float, pl
             trials.append(exchange.trial(size, times) / times / 2e9)
         except SilenceError:
             lost += 1
-            # One datagram in a long trial spoils it; a shorter one has a chance.
+            # One lost datagram spoils a long trial; a shorter one may succeed.
             times = max(times // 2, plan.trials)
             if lost > LOSSES:
                 raise _EndError(f"{lost} trials of {size} bytes in a row lost a datagram") from None
@@ -147,7 +147,7 @@ def _point(exchange: Exchange, size: int, old_bytes: int, old_seconds: float, pl
 
 
 class _Pace:
-    """The mean rate below its bound, by waiting between trials, and watch the time and the clocks."""
+    """Keeps the mean rate below its bound by waiting between trials, and checks the time limit and the clocks."""
 
     def __init__(self, plan: Plan, clocks: Clocks) -> None:
         self._plan, self._clocks = plan, clocks
@@ -158,7 +158,7 @@ class _Pace:
         return self._clocks.monotonic()
 
     def wait(self, bits: float) -> None:
-        """Wait until so many more bits may be sent. Raises _EndError if the run shall end."""
+        """Wait until `bits` more may be sent. Raises _EndError if the run must end."""
         if step := self._steady.step():
             raise _EndError(step)
         left = self._began + self._plan.time_limit_seconds - self.now()

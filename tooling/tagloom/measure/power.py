@@ -1,4 +1,4 @@
-"""Sample a meter on the clock of the trials, and switch a load so that its lag can be found."""
+"""Sample a meter on the clock of the trials, and switch a load to find the meter's lag."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Sampler:
-    """Read a meter in a thread from entering to leaving; a meter that goes away ends the trace, and says so in it."""
+    """A thread that reads a meter for the context's duration; if the meter fails, the trace ends and says why."""
 
     def __init__(self, meter: Meter) -> None:
         self._meter, self._why = meter, ""
@@ -51,11 +51,11 @@ class Sampler:
 
     @property
     def gone(self) -> str:
-        """Return why the meter is gone, "" while it is there."""
+        """Return why the meter is gone, "" if it is not."""
         return self._why
 
     def trace(self, lag_seconds: float | None = None, lag_sigma_seconds: float | None = None) -> PowerTrace:
-        """Return the samples so far."""
+        """Return the samples read so far."""
         return PowerTrace(
             self._meter.name,
             self._meter.sees,
@@ -68,7 +68,7 @@ class Sampler:
 
 
 class Spinners:
-    """One process for every processor that does nothing but compute, and let them run or stop."""
+    """One busy-looping process per processor, which can be stopped and continued."""
 
     def __init__(self) -> None:
         self._processes: list[subprocess.Popen[bytes]] = []
@@ -87,13 +87,13 @@ class Spinners:
             process.wait()
 
     def switch(self, *, on: bool) -> None:
-        """Start them, or stop them."""
+        """Continue the processes, or stop them."""
         for process in self._processes:
             process.send_signal(signal.SIGCONT if on else signal.SIGSTOP)
 
 
 def modulate(load: Spinners, seconds: float, seed: int, clocks: Clocks, sampler: Sampler) -> tuple[list[float], float]:
-    """Switch a load on and off by `modulation`; return when it really was switched, and when it ended (off)."""
+    """Switch a load on and off by `modulation`; return the actual switching times and the end (off)."""
     began, switched = clocks.monotonic(), []
     for i, due in enumerate(modulation(seconds, seed)):
         clocks.sleep(max(0.0, began + due - clocks.monotonic()))

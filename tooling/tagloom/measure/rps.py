@@ -1,4 +1,4 @@
-"""Send files over a link that is blocked for a moment once a second (Blanquicet and Christensen's RPS experiment)."""
+"""Send files over a link that is blocked briefly once a second (Blanquicet and Christensen's RPS experiment)."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 BURST_SECONDS = 0.002
 SO_MAX_PACING_RATE, UNPACED = 47, (1 << 32) - 1  # asm-generic/socket.h, bytes per second
-DATAGRAM_BYTES = 1400  # of payload: fits a frame with every header
+DATAGRAM_BYTES = 1400  # of payload: fits into a frame with all headers
 BLOCKED_SECONDS = (0.0, 0.001, 0.010, 0.020)
-# Their Table I: a file by TCP took 15.64 s undisturbed, and with one disruption of 1, 10, 20 ms a second this long,
-# without and with PAUSE. Their Table II: percent of UDP packets lost, measured.
+# Their Table I: a file by TCP took 15.64 s undisturbed. With one disruption of 1, 10, 20 ms a second it took these
+# seconds, without and with PAUSE. Their Table II: percent of UDP packets lost, measured.
 PAPER_TCP_BASE = 15.64
 PAPER_TCP = {0.0: (15.64, 15.64), 0.001: (15.64, 16.16), 0.010: (15.64, 16.41), 0.020: (15.93, 16.65)}
 PAPER_UDP = {0.001: 0.05, 0.010: 1.00, 0.020: 1.98}
 
 
 class Disruptions:
-    """Block a link for a moment once a second, in a thread, from entering to leaving; `count` says how often it was."""
+    """A thread that blocks a link briefly once a second for the context's duration; `count` is how often."""
 
     def __init__(self, block: Callable[[float], None], seconds: float) -> None:
         self._block, self._seconds, self.count, self.error = block, seconds, 0, ""
@@ -64,10 +64,10 @@ class Disruptions:
 
 
 class PortBlocker:
-    """Take a port of a Linux bridge out of forwarding and back, by one `bridge` process that stays.
+    """Sets a port of a Linux bridge to disabled and back to forwarding, by one long-running `bridge` process.
 
-    Frames that come meanwhile are lost, as on a link that changes its rate without PAUSE. The port itself stays up: to
-    take it down and up again takes the kernel tens of milliseconds.
+    Frames that arrive meanwhile are lost, as on a link that changes its rate without PAUSE. The interface stays up,
+    since taking it down and up costs the kernel tens of milliseconds.
     """
 
     def __init__(self, namespace: str, port: str) -> None:
@@ -82,8 +82,8 @@ class PortBlocker:
         self._process.stdin.flush()
 
     def __call__(self, seconds: float) -> None:
-        """Block the port for so long."""
-        self._say(0)  # disabled, of IEEE 802.1D's port states as bridge(8) numbers them
+        """Block the port for `seconds`."""
+        self._say(0)  # disabled; IEEE 802.1D port states as numbered by bridge(8)
         time.sleep(seconds)
         self._say(3)  # forwarding
 
@@ -103,8 +103,8 @@ def transfer(
 ) -> Transfer:
     """Send a file of `size` bytes at `rate_bps` while the link is blocked once a second.
 
-    `block` does that here; without one the far end is asked to, by PAUSE. The time of a stream runs until the far end
-    has all of it. `received` counts the packets that came off the link. Raises OSError, DeviceError.
+    `block` blocks it here; without it the far end does, by PAUSE. The time of a stream ends when the far end has all of
+    it. `received` counts the packets that left the link. Raises OSError, DeviceError.
     """
     far.open(protocol)
     before = received() if received else 0
@@ -133,7 +133,7 @@ def transfer(
 
 
 def send_stream(wire: socket.socket, size: int, rate_bps: float) -> None:
-    """Send so many bytes over a stream, paced by the kernel to `rate_bps`."""
+    """Send `size` bytes over a stream, paced by the kernel to `rate_bps`."""
     wire.setsockopt(SOL_SOCKET, SO_MAX_PACING_RATE, min(int(rate_bps / 8), UNPACED - 1))
     chunk = memoryview(bytes(CHUNK_BYTES))
     left = size
@@ -142,15 +142,15 @@ def send_stream(wire: socket.socket, size: int, rate_bps: float) -> None:
 
 
 def send_datagrams(wire: socket.socket, size: int, rate_bps: float) -> int:
-    """Send so many bytes as datagrams at `rate_bps`; return how many datagrams.
+    """Send `size` bytes as datagrams at `rate_bps`; return how many datagrams.
 
-    What was late by more than BURST_SECONDS is not made up for: a burst would overflow a queue on the way.
+    A delay above BURST_SECONDS is not made up for: a burst would overflow a queue on the path.
     """
     datagram, count = bytes(DATAGRAM_BYTES), -(-size // DATAGRAM_BYTES)
     each, began = 8 * DATAGRAM_BYTES / rate_bps, time.monotonic()
     for i in range(count):
         ahead = began + i * each - time.monotonic()
-        if ahead > 0.0005:  # a shorter sleep is not kept
+        if ahead > 0.0005:  # sleep cannot be shorter
             time.sleep(ahead)
         elif ahead < -BURST_SECONDS:
             began -= ahead

@@ -1,4 +1,4 @@
-"""Run measurements between two ends, and make documents, files and rows to keep of them."""
+"""Run measurements between two ends; turn them into documents, files and rows to store."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ if TYPE_CHECKING:
 
 __all__ = ["TARGET_SECONDS", "Clocks", "Ends", "Plan"]
 
-MAX_BYTES = {"tcp": 131072, "mpi": 131072, "udp": 65504}  # of a ping-pong, unless more is asked for
+MAX_BYTES = {"tcp": 131072, "mpi": 131072, "udp": 65504}  # of a ping-pong, by default
 MAX_RATE_BPS = 1e9  # mean over a run, both directions together, anywhere but on loopback
-METER_TARGET_SECONDS = 1.0  # of a trial where a meter is read: every size needs samples
+METER_TARGET_SECONDS = 1.0  # of a trial while a meter is read: every size needs samples
 CALIBRATION_SECONDS = 60.0
 CALIBRATION_SEED = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """Where the other end is: `peer` HOST[:PORT], or None for a process of our own on loopback."""
+    """Where the other end is: `peer` HOST[:PORT], or None for a local process on loopback."""
 
     peer: str | None
     networks: tuple[Network, ...]
@@ -58,13 +58,13 @@ class Ends:
 
     @property
     def family(self) -> int:
-        """Return the address family that was asked for."""
+        """Return the requested address family."""
         return socket.AF_INET6 if self.ipv6 else socket.AF_UNSPEC
 
 
 @contextmanager
 def over_bench(bench: namespaces.Bench) -> Iterator[peer.Peer]:
-    """Connect from a bench's near host to a listening side that is started on its far host."""
+    """Connect from a bench's near host to a listening side started on its far host."""
     listen = f"{namespaces.FAR_ADDRESS}:0"
     words = ends.in_namespace(bench.far, [*ends.HERE, *serving_words(listen, [namespaces.NETWORK])])
     allowed = peer.networks([namespaces.NETWORK])
@@ -78,7 +78,7 @@ def over_bench(bench: namespaces.Bench) -> Iterator[peer.Peer]:
 
 @contextmanager
 def connected(where: Ends) -> Iterator[peer.Peer]:
-    """Connect to the other end, which is started where it is a process of our own."""
+    """Connect to the other end, and start it first if it is a local process."""
     if where.peer is not None:
         with peer.Peer(peer.parse_place(where.peer, peer.PORT, "--connect"), where.networks, where.family) as far:
             yield far
@@ -92,16 +92,16 @@ def connected(where: Ends) -> Iterator[peer.Peer]:
 
 
 def serving_words(listen: str, networks: Sequence[str] = ()) -> list[str]:
-    """Return the words of a listening side that ends after one measurement."""
+    """Return the arguments of a listening side that ends after one measurement."""
     allowed = [word for network in networks for word in ("--network", network)]
     return ["measure", "pingpong", "--serve", "--once", "--json", "--listen", listen, *allowed]
 
 
 def control(hosts: Sequence[str], ssh: str, remote: str, networks: Sequence[str], words: Sequence[str]) -> PingPong:
-    """Start both ends over SSH, the second host of the two listening; return the run of the first.
+    """Run both ends over SSH, the second of two hosts listening; return the run of the first.
 
-    A host is NAME or USER@NAME, with `=ADDRESS` where its measured address is another one. `remote` is tagloom's
-    command there. Only networks that were named are loaded, and both ends are told which. Raises DeviceError.
+    A host is NAME or USER@NAME, with `=ADDRESS` if its measured address differs. `remote` is tagloom's command there.
+    Only the given networks are loaded, and both ends get them as arguments. Raises DeviceError.
     """
     client, server = hosts
     name, _, address = server.partition("=")
@@ -129,14 +129,14 @@ def control(hosts: Sequence[str], ssh: str, remote: str, networks: Sequence[str]
 
 @dataclass(frozen=True, slots=True)
 class Watching:
-    """By what power is measured, and for how many seconds its lag is calibrated (0: not at all)."""
+    """The meter for a run, and the seconds of its lag's calibration (0: none)."""
 
     meter: Meter
     calibrate_seconds: float = 0.0
 
 
 def check_plan(plan: Plan, protocol: str) -> None:
-    """Refuse a plan that cannot be measured. Raises InputError with all findings."""
+    """Raise InputError with all findings if a plan cannot be measured."""
     most = peer.MAX_DATAGRAM_BYTES if protocol == "udp" else peer.MAX_MESSAGE_BYTES
     rows = (
         ("--min-bytes", plan.min_bytes, 1, plan.max_bytes),
@@ -167,9 +167,9 @@ def ping_pong(
     poll: bool = False,
     watching: Watching | None = None,
 ) -> tuple[PingPong, PowerTrace | None]:
-    """Measure with the other end, and the power beside it. Raises InputError, DeviceError before anything is measured.
+    """Measure with the other end, and the power meanwhile. Raises InputError, DeviceError before any measurement.
 
-    Beyond loopback the mean rate is bounded by MAX_RATE_BPS where the plan says nothing.
+    Beyond loopback the mean rate is bounded by MAX_RATE_BPS unless the plan has a bound.
     """
     check_plan(plan, protocol)
     with connected(where) as far:
@@ -182,7 +182,7 @@ def ping_pong(
         with power.Sampler(watching.meter) as sampler:
             late = calibrate(sampler, watching.calibrate_seconds, clocks)
             run = pingpong.run(far, protocol, far.name, plan, clocks, note)
-            if not sampler.gone:  # the last size's samples are still on their way
+            if not sampler.gone:  # the last size's samples are still to come
                 clocks.sleep(2 * watching.meter.interval_seconds + (late.seconds if late else 0.0))
             trace = sampler.trace(late.seconds if late else None, late.sigma_seconds if late else None)
     return energy.with_energy(replace(run, clock=ahead), trace), trace
@@ -196,7 +196,7 @@ def opened(
     poll: bool = False,
     wall: Callable[[], float] = time.time,
 ) -> PeerClock:
-    """Compare clocks with the other end and open the socket that messages travel on. Raises DeviceError."""
+    """Compare clocks with the other end and open the socket for messages. Raises DeviceError."""
     try:
         ahead = far.clock(wall)
         far.open(protocol, buffer_bytes, poll=poll)
@@ -206,8 +206,8 @@ def opened(
 
 
 def ping_pong_mpi(plan: Plan, clocks: Clocks, note: Callable[[int, int], None]) -> PingPong | None:
-    """Measure between the two ranks of an MPI job; None in rank 1, which answers. Raises InputError without MPI."""
-    from tagloom.measure import mpi  # noqa: PLC0415 - mpi4py starts MPI when it is imported
+    """Measure between the two ranks of an MPI job; rank 1 answers and returns None. Raises InputError without MPI."""
+    from tagloom.measure import mpi  # noqa: PLC0415 - the import starts MPI
 
     check_plan(plan, "mpi")
     pair = mpi.pair()
@@ -236,7 +236,7 @@ def ping_pong_payload(run: PingPong, trace: PowerTrace | None = None) -> dict[st
 
 
 def ping_pong_of(payload: dict[str, Any]) -> PingPong:
-    """Return the run of a page without a meter, as --json printed it elsewhere."""
+    """Return the run of a document that --json printed elsewhere, without a meter."""
     points = tuple(
         Point(
             p["bytes"],
@@ -256,17 +256,17 @@ def ping_pong_of(payload: dict[str, Any]) -> PingPong:
 
 
 def np_out_run(text: str, name: str) -> PingPong:
-    """Return a file of NetPIPE's as a run of ours, which began nobody knows when. Raises InputError."""
+    """Return a file of NetPIPE's as a run, whose start is unknown (0). Raises InputError."""
     return PingPong("np.out", name, np_out.parse_np_out(text, name), 0.0)
 
 
 def np_out_text(run: PingPong) -> str:
-    """Return a run as NetPIPE's file."""
+    """Return a run in the format of NetPIPE's file."""
     return np_out.format_np_out(run.points)
 
 
 def kept_ping_pong(run: PingPong, fabric: str) -> list[StoredMeasurement]:
-    """Return the rows to keep of a run: seconds and bandwidth of every size, and its energy where there is one."""
+    """Return the rows to store for a run: seconds and bandwidth of every size, and its energy if there is any."""
     rows: list[StoredMeasurement] = []
     for point in run.points:
         about = {
@@ -298,7 +298,7 @@ def kept_ping_pong(run: PingPong, fabric: str) -> list[StoredMeasurement]:
 
 
 def calibrate(sampler: power.Sampler, seconds: float, clocks: Clocks) -> Lag | None:
-    """Switch a load on and off and find the meter's lag; None for 0 seconds, or where the meter went away."""
+    """Switch a load on and off and return the meter's lag; None for 0 seconds, or if the meter failed."""
     if not seconds:
         return None
     with power.Spinners() as load:
@@ -310,7 +310,7 @@ def calibrate(sampler: power.Sampler, seconds: float, clocks: Clocks) -> Lag | N
 
 
 def watch(watching: Watching, seconds: float, clocks: Clocks, note: Callable[[int, int], None]) -> PowerTrace:
-    """Read a meter for so many seconds, after its lag was calibrated where that was asked for."""
+    """Read a meter for `seconds`, after a calibration of its lag if one is requested."""
     steady = pingpong.SteadyClock(clocks)
     with power.Sampler(watching.meter) as sampler:
         late = calibrate(sampler, watching.calibrate_seconds, clocks)
@@ -344,7 +344,7 @@ def power_payload(trace: PowerTrace) -> dict[str, Any]:
 
 
 def kept_power(payload: dict[str, Any], fabric: str) -> list[StoredMeasurement]:
-    """Return the rows to keep of a meter's page."""
+    """Return the rows to store for a power document."""
     about = {name: payload[name] for name in ("meter", "lag_seconds", "complete")} | {
         "samples": len(payload["samples"])
     }
@@ -366,7 +366,7 @@ _TIMES = ("awake", "timeout", "overshoot", "sleep", "wake")
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """Which idle gaps are tried, in seconds, and how often each."""
+    """The idle gaps to try, in seconds, and the repeats of each."""
 
     first_seconds: float = idle_gap.FIRST_SECONDS
     last_seconds: float = idle_gap.LAST_SECONDS
@@ -376,7 +376,7 @@ class Gaps:
 
 
 def check_gaps(gaps: Gaps) -> None:
-    """Refuse gaps that cannot be tried. Raises InputError with all findings."""
+    """Raise InputError with all findings if the gaps are invalid."""
     rows = (
         ("--from", gaps.first_seconds, 1e-6, gaps.last_seconds),
         ("--to", gaps.last_seconds, 1e-6, 1.0),
@@ -390,7 +390,7 @@ def check_gaps(gaps: Gaps) -> None:
 
 
 def gap_asker(far: peer.Peer, gaps: Gaps, clocks: Clocks) -> Callable[[float, int], GapPoint]:
-    """Return what asks a peer for round trips after gaps. It raises OSError at the end of the time, or a set clock."""
+    """Return a function that measures round trips after gaps; it raises OSError on time limit or set clock."""
     steady, end = pingpong.SteadyClock(clocks), clocks.monotonic() + gaps.time_limit_seconds
 
     def ask(gap: float, repeats: int) -> GapPoint:
@@ -415,13 +415,13 @@ def sleep_policy(
     note: Callable[[int, int], None],
     baseline: Sequence[GapPoint] = (),
 ) -> dict[str, Any]:
-    """Probe a link and return its policy with the keys of the command line, of all that came before anything failed."""
+    """Return a link's policy with the keys of the command line, from all points measured before any failure."""
     check_gaps(gaps)
     points: list[GapPoint] = []
     why = ""
     try:
         idle_gap.probe(ask, gaps.first_seconds, gaps.last_seconds, gaps.repeats, note, points, gaps.coarse)
-    except (OSError, ValueError, LookupError, TypeError) as error:  # what a dying peer's control line can be
+    except (OSError, ValueError, LookupError, TypeError) as error:  # what a dying peer's control line can cause
         said = str(error) or type(error).__name__
         why = said if said.startswith(("the time limit", "the wall clock")) else f"the peer is gone: {said}"
     try:
@@ -449,7 +449,7 @@ def _eee_words(policy: SleepPolicy) -> str:
 
 
 def baseline_of(text: str, name: str) -> list[GapPoint]:
-    """Read the gaps of a page that --json printed. Raises InputError."""
+    """Return the gap points of a document that --json printed. Raises InputError."""
     try:
         payload = parse_json(text, name, "what tagloom measure idle-gap --json printed")
         return [
@@ -461,7 +461,7 @@ def baseline_of(text: str, name: str) -> list[GapPoint]:
 
 
 def eee_text(payload: dict[str, Any], source: str) -> str:
-    """Write a policy as YAML that `tagloom predict --eee FILE` reads. Raises InputError if no sleep was found."""
+    """Return a policy as YAML that `tagloom predict --eee FILE` reads. Raises InputError if no sleep was found."""
     if payload["verdict"] != SLEPT:
         raise InputError([Finding("-o", "a link that sleeps within the gaps that were tried", payload["verdict"])])
     lines = [f"# {source}; value, then its 95 % confidence interval"]
@@ -472,7 +472,7 @@ def eee_text(payload: dict[str, Any], source: str) -> str:
 
 
 def kept_policy(payload: dict[str, Any], fabric: str, about: dict[str, Any]) -> list[StoredMeasurement]:
-    """Return the rows to keep of a policy: every time that was found."""
+    """Return the rows to store for a policy: every time that was found."""
     about = {**about, "verdict": payload["verdict"], "complete": payload["complete"]}
     times = {name: Interval(**each) for name in _TIMES if (each := payload[f"{name}_seconds"]) is not None}
     return [
@@ -487,7 +487,7 @@ RATE_BPS = 100e6
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Which files are sent: by which protocols, blocked for how long, how large, and datagrams how fast."""
+    """The files to send: protocols, blocked seconds, duration, and rate."""
 
     protocols: tuple[str, ...] = ("tcp", "udp")
     blocked_seconds: tuple[float, ...] = rps.BLOCKED_SECONDS
@@ -496,12 +496,12 @@ class Files:
 
     @property
     def bytes(self) -> int:
-        """Return what the rate carries in the time."""
+        """Return the bytes that the rate carries in the time."""
         return int(self.rate_bps * self.seconds / 8)
 
 
 def check_files(files: Files) -> None:
-    """Refuse files that cannot be sent. Raises InputError with all findings."""
+    """Raise InputError with all findings if the files are invalid."""
     rows = (
         ("--seconds", files.seconds, 0.1, 120.0),
         ("--rate", files.rate_bps, 1e5, 1e11),
@@ -514,7 +514,7 @@ def check_files(files: Files) -> None:
 
 @contextmanager
 def blocked_bench(rate_bps: float) -> Iterator[tuple[peer.Peer, Callable[[float], None], Callable[[], int]]]:
-    """Make two hosts and a bridge between them whose far port carries `rate_bps` and can be blocked."""
+    """Create two hosts and a bridge between them whose far port carries `rate_bps` and can be blocked."""
     with namespaces.Bench(bridged=True) as bench:
         shape = ["tbf", "rate", f"{rate_bps * 1.3:.0f}", "burst", "64kb", "limit", "256kb"]
         namespaces.run(["tc", "-n", bench.middle, "qdisc", "add", "dev", "far", "root", *shape])
@@ -525,7 +525,7 @@ def blocked_bench(rate_bps: float) -> Iterator[tuple[peer.Peer, Callable[[float]
 def unicast_counter(
     ask: Callable[[dict[str, Address], Wanted], dict[str, Raw]], agent: Address, index: int
 ) -> Callable[[], int]:
-    """Return what reads ifInUcastPkts of an interface. It raises DeviceError if the agent does not give it."""
+    """Return a function that reads ifInUcastPkts of an interface. It raises DeviceError if the agent has none."""
     name = (1, 3, 6, 1, 2, 1, 2, 2, 1, 11, index)
 
     def read() -> int:
@@ -546,7 +546,7 @@ def transfers(
     block: Callable[[float], None] | None,
     received: Callable[[], int] | None,
 ) -> dict[str, Any]:
-    """Send every file and return the page of the command line, of all that came before anything failed."""
+    """Send every file and return the document of the command line, with all transfers before any failure."""
     done: list[Transfer] = []
     steady, why = pingpong.SteadyClock(clocks), ""
     total = len(files.protocols) * len(files.blocked_seconds)
@@ -559,7 +559,7 @@ def transfers(
                     why = steady.step()
     except DeviceError as error:
         why = str(error)
-    except (OSError, ValueError, LookupError, TypeError) as error:  # what a dying peer's control line can be
+    except (OSError, ValueError, LookupError, TypeError) as error:  # what a dying peer's control line can cause
         why = f"the peer is gone: {error or type(error).__name__}"
     return {
         "complete": not why,
@@ -569,7 +569,7 @@ def transfers(
 
 
 def _beside(one: Transfer, done: Sequence[Transfer]) -> dict[str, Any]:
-    """Return what one disruption a second of this length should cost, and what the paper measured."""
+    """Return the expected cost of one disruption of this length a second, and the paper's measurement."""
     base = next((t.seconds for t in done if t.protocol == one.protocol and not t.blocked_seconds), None)
     if one.protocol == "udp":
         return {
@@ -585,7 +585,7 @@ def _beside(one: Transfer, done: Sequence[Transfer]) -> dict[str, Any]:
 
 
 def kept_transfers(payload: dict[str, Any], fabric: str, about: dict[str, Any]) -> list[StoredMeasurement]:
-    """Return the rows to keep of transfers: seconds, and percent lost of datagrams."""
+    """Return the rows to store for transfers: seconds, and the percentage of datagrams lost."""
     rows = []
     for t in payload["transfers"]:
         words = {**about, **{name: t[name] for name in ("protocol", "blocked_seconds", "bytes", "disruptions")}}

@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 PERTURBATION_BYTES = 3
 TRIALS = 3  # of every size; NetPIPE's "final" build takes 7
 TARGET_SECONDS = 0.1  # one-way, of one trial; NetPIPE's "final" build takes 0.25
-STOP_SECONDS = 1.0  # a size whose one-way time is longer is the last
+STOP_SECONDS = 1.0  # a size with a longer one-way time is the last
 
 
 def sizes(least: int, most: int, perturbation: int = PERTURBATION_BYTES) -> Iterator[int]:
-    """Yield NetPIPE's sizes in bytes: 2^k and 3 * 2^(k-1), each with its neighbours where the step is wide enough.
+    """Yield NetPIPE's sizes in bytes: 2^k and 3 * 2^(k-1), each with its neighbours if the step is wide enough.
 
     `most` bounds the unperturbed size, so the last size may be `most + perturbation`, as NetPIPE's is.
 
@@ -35,10 +35,10 @@ def sizes(least: int, most: int, perturbation: int = PERTURBATION_BYTES) -> Iter
 
 
 def repeats(target_seconds: float, old_bytes: int, old_seconds: float, new_bytes: int, least: int = TRIALS) -> int:
-    """Return how often a size goes to and fro in one trial: i = r o / (t n), and never less than `least`.
+    """Return the round trips of one trial: i = r o / (t n), and at least `least`.
 
-    r is the time a trial shall take, o and t size and one-way time of what was measured last, n the new size. NetPIPE's
-    C source puts (its last size - step + 1) for o and its last size for n, which differs by at most one step.
+    r is the wanted duration of a trial, o and t are size and one-way time of the last measurement, n is the new size.
+    NetPIPE's C source puts (its last size - step + 1) for o and its last size for n, which differs by at most one step.
 
     >>> repeats(0.1, 64, 10e-6, 128)
     5000

@@ -1,4 +1,4 @@
-"""Turn what SNMP agents answered into records, and compare them with earlier ones, plans and cabling."""
+"""Turn SNMP answers into records, and compare them with earlier ones, plans and cabling."""
 
 from tagloom.observe.addresses import import_list, learn, learned_addresses, refuse_other_hosts
 from tagloom.observe.cabling import Cabling, Unreached, cabling_of, differences, discovery_payload, next_agents

@@ -1,7 +1,7 @@
-"""Read the learnt addresses off the page that a switch shows on its command line.
+"""Parse the learned addresses from the table on a switch's command line.
 
-The maintained templates (ntc-templates) refuse a page with a static or a management row, which every switch of a fabric
-that runs has; so rows are read here by what stands in them, whatever the order of the columns.
+The maintained templates (ntc-templates) reject a table with a static or a management row, which every switch of a
+running fabric has. So rows are parsed here by their contents, whatever the order of the columns.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _LEARNT = {"dynamic", "learned"}
 
 
 def learnt_on_page(platform: Platform, text: str) -> dict[tuple[int, int], int] | None:
-    """Return (VLAN, MAC address) -> port of the learnt rows, None where the page is no table of addresses.
+    """Return (VLAN, MAC address) -> port of the learned rows; None if the text is no address table.
 
-    Rows of static, management and the switch's own addresses are passed over, and so are ports that the model has not.
+    Rows of static, management and the switch's own addresses are ignored, and so are ports that the model lacks.
     """
     if platform.is_shell:
         return _of_bridge(platform, text)
@@ -40,7 +40,7 @@ def learnt_on_page(platform: Platform, text: str) -> dict[tuple[int, int], int] 
 
 
 def _of_bridge(platform: Platform, text: str) -> dict[tuple[int, int], int] | None:
-    """Read `bridge -j fdb show`: rows of a bridge's ports that nobody pinned (bridge(8))."""
+    """Return the learned rows of `bridge -j fdb show` (bridge(8)): those of a bridge's ports that are not static."""
     try:
         rows = json.loads(text)
     except ValueError:

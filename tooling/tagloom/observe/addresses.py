@@ -1,4 +1,4 @@
-"""Find the addresses of hosts that switches have learnt or that lists name, and what they change in a fabric."""
+"""Find hosts' addresses that switches have learned or that lists name, and the changes they make to a fabric."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 def learned_addresses(fabric: Fabric, tables: Mapping[str, AddressTable]) -> list[SeenAddress]:
-    """Return every address that switches have learnt at a host's port or at one that the fabric does not take.
+    """Return every address learned at a host's port or a free one.
 
-    Ports of links, port-channels of links, uplinks, reserved ports and the controller's are left out: what is learnt
-    there is elsewhere, or is not the fabric's. An address that several VLANs show at one port is one.
+    Ports of links and port-channels, uplinks, reserved ports and the controller's are left out: addresses learned there
+    are elsewhere, or not the fabric's. An address seen at one port in several VLANs counts once.
     """
     host = {(each.switch, each.port): each.name for each in fabric.hosts}
     taken = {*fabric.reserved, *((fabric.hosts[u].switch, fabric.hosts[u].port) for u in fabric.uplinks.tolist())}
@@ -58,10 +58,10 @@ def learn(
     change: bool = False,
     several: bool = False,
 ) -> AddressChanges:
-    """Return what the addresses that switches have learnt at hosts' ports change.
+    """Return the changes from addresses learned at hosts' ports.
 
-    Of switches whose agents show none, and of all without `ask`, `pages` reads the command lines' own tables. `change`
-    takes other addresses than the file has, too, `several` all that a port shows.
+    `pages` reads the tables on the command lines of switches whose agents show none, or of all without `ask`. `change`
+    also replaces addresses in the file, `several` takes all that a port shows.
     """
     seen = observe_all(fabric, agents, ask, LEARNED) if ask is not None else {}
     failed = {name: shown.error for name, shown in seen.items() if shown.error}
@@ -88,7 +88,7 @@ def learn(
 def _by_command_line(
     fabric: Fabric, names: Collection[str], pages: ReadPages
 ) -> tuple[dict[str, AddressTable], dict[str, str]]:
-    """Return the tables of learnt addresses that switches show on their command lines, and why others could not."""
+    """Return the address tables on switches' command lines, and the errors of those that could not be read."""
     models = {name: platforms.of(fabric.switches[fabric.index[name]]) for name in names}
     texts, unread = pages(models)
     tables: dict[str, AddressTable] = {}
@@ -102,10 +102,10 @@ def _by_command_line(
 
 
 def import_list(fabric: Fabric, listed: HostList, *, change: bool = False, several: bool = False) -> AddressChanges:
-    """Return what a list of hosts changes.
+    """Return the changes from a list of hosts.
 
-    `change` takes addresses that differ from the file's, too, `several` all that it names of a host. A name
-    that is no host's is tried without its domain. Of a list without addresses, only names are compared.
+    `change` also replaces addresses that differ from the file's, `several` takes all that the list has of a host. An
+    unknown name is tried without its domain. If a list has no addresses, only names are compared.
     """
     hosts = {host.name for host in fabric.hosts}
 
@@ -118,7 +118,7 @@ def import_list(fabric: Fabric, listed: HostList, *, change: bool = False, sever
         found = [Finding(each.where, "a host of the fabric", each.name) for each in strangers]
         return AddressChanges(unknown=tuple(strangers), silent=tuple(silent), findings=(*listed.remarks, *found))
     addresses = [replace(each, host=known(each.name)) for each in listed.addresses]
-    unlike = {(each.name, each.mac): each for each in reversed(addresses)}  # a lease and a reservation are one
+    unlike = {(each.name, each.mac): each for each in reversed(addresses)}  # a lease and its reservation count once
     at = {name: f"hosts.{name}" for name in hosts}
     wanted = "an address, of a list or of the file"
     changes = choose(fabric, list(unlike.values())[::-1], at, wanted, change=change, several=several)
@@ -135,13 +135,12 @@ def choose(
     change: bool = False,
     several: bool = False,
 ) -> AddressChanges:
-    """Return what found addresses change in a fabric: only what is beyond doubt.
+    """Return the changes that found addresses make to a fabric, if they are beyond doubt.
 
-    A host with one address that no other host has takes it. Those that the file has are kept, whatever else is found
-    beside them; a host whose addresses a free port shows instead has moved there. `at` names each host in findings,
-    `wanted` says what is missing of one without any address; `unread` are hosts that nothing could be found of. Where
-    the file has another address or place, `change` takes the new one. With `several` a host takes all addresses that
-    are found of it, beside those that the file has.
+    A host with a single address that no other host has takes it. The file's addresses stay if one is among those found.
+    A host whose addresses are at a free port instead has moved there. `at` names each host in findings, `wanted` says
+    what a host without any address lacks, and `unread` are hosts that could not be observed. If the file has another
+    address or place, `change` takes the new one. With `several` a host takes all addresses found, besides the file's.
     """
     hosts = {host.name: host for host in fabric.hosts}
     owner = {mac: fabric.hosts[h].name for mac, h in fabric.host_of_mac.items()}
@@ -190,9 +189,9 @@ def _stranger(each: SeenAddress, owner: Mapping[int, str]) -> Finding:
 
 
 def _moved(hosts: Mapping[str, Host], found: list[SeenAddress], away: Mapping[int, str]) -> dict[str, AddressChange]:
-    """Return hosts whose own port shows nothing, and whose addresses are all that one other port shows.
+    """Return hosts that moved: their own port shows nothing, and one other port shows exactly their addresses.
 
-    `away` maps their addresses to them. That port is no host's: what a list names has no port at all.
+    `away` maps addresses to such hosts. The other port must be free, and not from a list, which has no ports.
     """
     of_host: dict[str, set[str]] = {}
     of_port: dict[str, set[str]] = {}
@@ -212,7 +211,7 @@ def _moved(hosts: Mapping[str, Host], found: list[SeenAddress], away: Mapping[in
 def _settle(
     fabric: Fabric, chosen: dict[str, AddressChange], rest: AddressChanges, at: Mapping[str, str], change: bool
 ) -> AddressChanges:
-    """Part what was chosen into learned and changed, without what would give two hosts one address."""
+    """Return the chosen changes as learned and changed, without those that would give two hosts one address."""
     findings = list(rest.findings)
     added = {name for name, each in chosen.items() if each.before is None or each.adds}
     findings += [
@@ -248,7 +247,7 @@ def _settle(
 
 
 def refuse_other_hosts(fabric: Fabric, other: Fabric, where: str) -> None:
-    """Raise InputError unless another fabric has the hosts of a fabric, at their places and with their addresses."""
+    """Raise InputError unless another fabric has the same hosts, at the same places and with the same addresses."""
     ours, theirs = (
         {
             host.name: (port_name(each, host.switch, host.port), " ".join(map(format_mac, host.macs)))

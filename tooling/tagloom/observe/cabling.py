@@ -1,4 +1,4 @@
-"""Make a fabric of what LLDP neighbours tell, and compare it with the one that was planned."""
+"""Build a fabric from LLDP neighbours, and compare it with the planned one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tagloom.records.observation import Neighbour, Observation
     from tagloom.records.snmp import Address
 
-# What a fabric file takes as a name; a sysName that is none, or that two switches have, gives way to the chassis id.
+# Valid names in a fabric file; a sysName that is invalid or not unique is replaced by the chassis id.
 FABRIC_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 
 _ADDRESSES = 8  # of one switch that are tried
@@ -28,7 +28,7 @@ _ADDRESSES = 8  # of one switch that are tried
 
 @dataclass(frozen=True, slots=True)
 class Unreached:
-    """Name a switch that a neighbour told of and that was not read: what it calls itself, who told, and why not."""
+    """A switch that a neighbour reported but that could not be read: its name, the reporter, and why."""
 
     name: str
     told_by: str
@@ -37,9 +37,9 @@ class Unreached:
 
 @dataclass(frozen=True, slots=True)
 class Cabling:
-    """What was discovered: a fabric, the switches that were not reached, and what made no sense on the way.
+    """What was discovered: a fabric, the switches not reached, and inconsistencies.
 
-    `silent` are the switches that do not tell which of their ports a port-channel binds.
+    `silent` are the switches that do not report which of their ports a port-channel binds.
     """
 
     fabric: Fabric
@@ -50,7 +50,7 @@ class Cabling:
 
 @dataclass(slots=True)
 class _Ends:
-    """Gather cable ends: both ends of a link tell of it, a host's end only one."""
+    """Cable ends: both ends of a link are reported, of a host only one."""
 
     links: dict[frozenset[tuple[int, int]], None] = field(default_factory=dict)
     hosts: dict[tuple[int, int], tuple[str, int]] = field(default_factory=dict)
@@ -60,10 +60,9 @@ class _Ends:
 def next_agents(
     found: Iterable[Observation], known: Iterable[str], port: int
 ) -> dict[str, tuple[tuple[Address, ...], str]]:
-    """Return the switches that are told of and not known: chassis id -> (addresses to try, who told).
+    """Return the switches that are reported but not known: chassis id -> (addresses to try, reporter).
 
-    LLDP tells addresses without a UDP port, so all agents are looked for at the seed's. An address that is good on one
-    link alone is of no use here.
+    LLDP reports addresses without a UDP port, so all agents are tried at the seed's. Link-local addresses are left out.
     """
     seen = set(known)
     ask: dict[str, tuple[tuple[Address, ...], str]] = {}
@@ -80,10 +79,10 @@ def next_agents(
 def cabling_of(
     name: str, found: Mapping[str, Observation], models: Mapping[str, str], addresses: Mapping[str, str]
 ) -> Cabling:
-    """Make a fabric of switches by chassis id: their readings, models and addresses.
+    """Return a fabric of switches by chassis id, from their readings, models and addresses.
 
-    A link stands where at least one end tells of it. A host stands where a neighbour that is no bridge tells a MAC
-    address: one that does not speak LLDP is not seen, and must be added by hand. Switches are named by sysName.
+    A link needs a report from at least one end. A host needs a neighbour that is no bridge and reports a MAC address:
+    hosts without LLDP are not seen, and must be added by hand. Switches are named by sysName.
     """
     order = sorted(found, key=lambda chassis: _natural(found[chassis].name or chassis))
     names = _names([(chassis, found[chassis].name) for chassis in order])
@@ -116,11 +115,11 @@ def cabling_of(
 
 
 def differences(plan: Fabric, found: Fabric, silent: Collection[str] = ()) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Name the links that the plan has and nobody sees, and those that are seen and not planned.
+    """Return the names of links that are planned but not seen, and of those that are seen but not planned.
 
-    Switches are matched by name. A link that is wanted down, or has a dead switch at an end, is not missed: its ports
-    are shut, and a shut port sends no LLDP. An aggregated link is compared cable by cable, and then whether the same
-    cables are bound together, except at switches that are `silent` about it.
+    Switches are matched by name. A link that is wanted down, or has a dead switch at an end, is not missing: its ports
+    are shut, and a shut port sends no LLDP. Aggregated links are compared cable by cable, then by which cables are
+    bound together, except at `silent` switches.
     """
     planned = dict(_named_links(plan))
     alive = {s.name for s in plan.switches if s.up}
@@ -153,7 +152,7 @@ def _lag_words(cables: frozenset[tuple[str, str]]) -> str:
 
 
 def _named_links(fabric: Fabric) -> Iterator[tuple[tuple[str, str], Link]]:
-    """Yield each cable by its ends; an aggregated link is several."""
+    """Yield each cable by its ends, with its link."""
     for link in fabric.links:
         for a_port, b_port in link.cables:
             ends = port_name(fabric, link.a, a_port), port_name(fabric, link.b, b_port)
@@ -164,7 +163,7 @@ def _named_links(fabric: Fabric) -> Iterator[tuple[tuple[str, str], Link]]:
 def _links(
     ends: _Ends, names: Mapping[str, str], order: Sequence[str], payloads: Sequence[platforms.Platform]
 ) -> tuple[Link, ...]:
-    """Return the links in order, one to a port: a hub or a switch without LLDP makes a port seem to have several."""
+    """Return the links in order, one per port: a hub or a switch without LLDP makes a port seem to have several."""
     taken: set[tuple[int, int]] = set()
     parallel_links: dict[tuple[int, int], int] = {}
     links = []
@@ -182,7 +181,7 @@ def _links(
 
 
 def _bound(links: Sequence[Link], aggregated: Sequence[Mapping[int, int]]) -> tuple[Link, ...]:
-    """Return the links with those that both ends bind into one made one; `aggregated` is by switch."""
+    """Return the links, with those that both ends aggregate merged into one; `aggregated` is by switch."""
     cables: dict[tuple[int, int, int, int], list[Link]] = {}
     for link in links:
         a_channel, b_channel = aggregated[link.a].get(link.a_port, 0), aggregated[link.b].get(link.b_port, 0)
@@ -211,12 +210,12 @@ def _host_mac(neighbour: Neighbour) -> int | None:
     kind, _, words = neighbour.chassis.partition(" ")
     try:
         return parse_mac(words) if kind == "mac" else None
-    except ValueError:  # it names no address of six octets
+    except ValueError:  # not an address of six octets
         return None
 
 
 def _names(wanted: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Name things by what they call themselves where that is a name and nobody else's, else by their id."""
+    """Return the name for each id: its own if that is valid and unique, else one made from the id."""
     calls = [name for _, name in wanted]
     return {
         key: name
@@ -227,7 +226,7 @@ def _names(wanted: Sequence[tuple[str, str]]) -> dict[str, str]:
 
 
 def _natural(text: str) -> tuple[tuple[int, int | str], ...]:
-    """Return a key by which s2 stands before s10."""
+    """Return a sort key that puts s2 before s10."""
     return tuple((0, int(part)) if part.isdecimal() else (1, part) for part in re.split(r"(\d+)", text) if part)
 
 

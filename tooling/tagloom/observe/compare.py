@@ -1,4 +1,4 @@
-"""Compare what switches say over SNMP with what they are meant to hold: a second witness beside the command line."""
+"""Compare what switches show over SNMP with their expected state: a second witness beside the command line."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _HOW = {Membership.NONE: "none", Membership.UNTAGGED: "untagged", Membership.TAG
 
 
 def disagreements(fabric: Fabric, states: FabricState, seen: Mapping[str, Observation]) -> tuple[Finding, ...]:
-    """List where Q-BRIDGE-MIB and a switch's state differ: VLANs, members and PVIDs of the fabric's ports, entries.
+    """Return the differences between Q-BRIDGE-MIB and switch states: VLANs, members and PVIDs of fabric ports, entries.
 
-    `states` is what the command line says runs, or what a plan wants. Only what tagloom owns is compared; a part the
-    switch does not show over SNMP is no witness, and a finding of its own, since silence must not look like agreement.
+    `states` is the running state from the command line, or the planned one. Only what tagloom owns is compared. A part
+    that a switch does not show over SNMP is a finding of its own, since silence must not look like agreement.
     """
     found: list[Finding] = []
     for number, switch in enumerate(fabric.switches):

@@ -1,4 +1,4 @@
-"""Add up what every port carried from reading to reading."""
+"""Add up the bytes on every port over a sequence of readings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def counted(snapshots: Iterable[Mapping[str, Observation]], where: str) -> Counted:
-    """Add up what every port carried from reading to reading, scaled to the whole time where some were missing.
+    """Return the bytes on every port over a sequence of readings, scaled to the whole time if some were missing.
 
     Raises InputError if there are fewer than two readings.
     """

@@ -1,4 +1,4 @@
-"""Find dead links and switches in a reading of all switches, over SNMP."""
+"""Find dead links and switches in an SNMP reading of all switches."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def dead_parts(
     known: DeadParts,
     hold_seconds: float = 0.0,
 ) -> DeadParts:
-    """Return which links that are wanted up, and which switches, are dead, `known` being those of before.
+    """Return the dead links among those wanted up, and the dead switches; `known` are those dead before.
 
-    A link is dead where a port at either end is down (IF-MIB ifOperStatus, RFC 2863), one of several cables where all
-    are. A switch is dead where it does not answer, and its neighbours that do have every cable to it down: silence
-    alone is no sign, for an agent may have hung. What was dead stays so until it has been back for `hold_seconds`, by
-    the switches' own clocks, so that what flaps moves paths once. Links that are known to be dead are judged as well.
+    A link is dead if a port at either end is down (IF-MIB ifOperStatus, RFC 2863), an aggregated one if all its cables
+    are. A switch is dead if it does not answer and every cable to it is down at its answering neighbours; silence alone
+    proves nothing, since an agent may hang. A dead part stays dead until it has been back for `hold_seconds`, by the
+    switches' own clocks, so that a flapping part moves paths only once. Links known to be dead are checked, too.
     """
     shown = {
         (fabric.index[name], port.number): port for name, each in seen.items() if not each.error for port in each.ports
@@ -83,7 +83,7 @@ def _ends(fabric: Fabric, link: int) -> Iterable[tuple[tuple[int, int], tuple[in
 
 
 def _is_up(shown: Shown, fabric: Fabric, link: int) -> bool | None:
-    """Return whether some cable of a link is up at each end that is shown; None if none is."""
+    """Return whether some cable of a link is up at each end that is shown; None if no end is."""
     known = None
     for ends in _ends(fabric, link):
         up = [shown[end].oper_up for end in ends if end in shown and shown[end].oper_up is not None]
@@ -93,7 +93,7 @@ def _is_up(shown: Shown, fabric: Fabric, link: int) -> bool | None:
 
 
 def _steady_seconds(fabric: Fabric, seen: Mapping[str, Observation], shown: Shown, link: int) -> float:
-    """Return for how long no port of a link has gone up or down, infinite if no switch tells."""
+    """Return the seconds since a port of a link last went up or down, infinite if unknown."""
     since = math.inf
     for ends in _ends(fabric, link):
         for s, port in ends:
@@ -105,7 +105,10 @@ def _steady_seconds(fabric: Fabric, seen: Mapping[str, Observation], shown: Show
 
 
 def _dead_switches(fabric: Fabric, silent: Collection[int], carrying: Mapping[int, bool], known: DeadParts) -> set[int]:
-    """Return the silent switches that no cable reaches: together with silent neighbours, of which no one tells more."""
+    """Return the silent switches that no cable reaches, judged in groups of silent neighbours.
+
+    A group without any observed cable is dead only if it was before.
+    """
     dead: set[int] = set()
     left = set(silent)
     while left:

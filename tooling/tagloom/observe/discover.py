@@ -1,4 +1,4 @@
-"""Walk LLDP from switch to switch, and make a fabric of what they tell."""
+"""Discover switches by LLDP, hop by hop, and build a fabric from their answers."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from tagloom.records.snmp import Address, Ask, Raw
 
 SEED = "seed"
-DISCOVERED = 10_000  # switches that are asked: an agent may tell of others for ever
+DISCOVERED = 10_000  # switches that are asked: an agent may report new ones for ever
 
 
 @dataclass(slots=True)
 class _Walk:
-    """Keep what a discovery has seen, by chassis id."""
+    """The state of a discovery, by chassis id."""
 
     found: dict[str, Observation] = field(default_factory=dict)
     models: dict[str, str] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class _Walk:
     agents: dict[Address, str] = field(default_factory=dict)
 
     def take(self, key: str, raw: Raw, address: Address, model: str | None) -> str:
-        """Take one answer in; return why it is no switch of the fabric, or ""."""
+        """Add one answer; return why it is not a switch of the fabric, or ""."""
         if raw.error:
             return raw.error
         object_id, words = raw.scalars.get(SCALARS["sysObjectID"]), raw.scalars.get(SCALARS["sysDescr"])
@@ -63,7 +63,7 @@ class _Walk:
 
 
 def check_discovery(name: str, model: str | None) -> None:
-    """Check the words a discovery is given. Raises InputError with everything wrong with them."""
+    """Raise InputError with everything wrong with a discovery's arguments."""
     found = []
     if not FABRIC_NAME.fullmatch(name):
         found.append(Finding("--name", "letters, digits, dot, hyphen, underscore", repr(name)))
@@ -74,9 +74,9 @@ def check_discovery(name: str, model: str | None) -> None:
 
 
 def discover(name: str, seeds: Sequence[Address], ask: Ask, model: str | None = None) -> Cabling:
-    """Walk LLDP from seeds until no switch tells of one that was not asked, and make a fabric of it.
+    """Return the fabric found from seeds by LLDP, until every reported switch has been asked.
 
-    Whole rings of neighbours are asked at once. Raises DeviceError if no seed can be read.
+    All switches at one distance are asked at once. Raises DeviceError if no seed can be read.
     """
     walk = _Walk()
     told_by: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Judge by its command line a switch whose agent shows factory values in Q-BRIDGE-MIB."""
+"""Use the command line for a switch whose agent shows factory values in Q-BRIDGE-MIB."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _WHY = (
 
 
 def shows_factory_values(vlans: Vlans) -> bool:
-    """Return whether VLAN 1 is the only one there is, every port's PVID is 1 and there is no static entry.
+    """Return whether VLAN 1 is the only VLAN, every port's PVID is 1 and there is no static entry.
 
-    Some relatives of ROS answer so whatever they run, and keep the truth in a private table; a switch that was reset
-    answers so, too, and its command line then says the same.
+    Some relatives of ROS always answer so, and keep the truth in a private table. A switch that was reset also answers
+    so; its command line then agrees.
     """
     members = vlans.members or {}
     untagged = all(how is Membership.UNTAGGED for how in members.get(DEFAULT_VLAN, {}).values())
@@ -34,7 +34,7 @@ def shows_factory_values(vlans: Vlans) -> bool:
 
 
 def doubtful(states: FabricState, seen: Mapping[str, Observation]) -> tuple[str, ...]:
-    """Return the switches that show factory values while `states` gives them VLANs of tagloom's."""
+    """Return the switches that show factory values although `states` has tagloom's VLANs on them."""
     return tuple(
         name
         for name, state in states.items()
@@ -46,7 +46,7 @@ def doubtful(states: FabricState, seen: Mapping[str, Observation]) -> tuple[str,
 
 
 def judged_by_command_line(seen: Mapping[str, Observation], running: FabricState) -> dict[str, Observation]:
-    """Return the readings with the VLANs of `running` where these are not factory values; each says so."""
+    """Return the readings, with the VLANs of `running` unless these are factory values; a complaint says so."""
     found = dict(seen)
     for name, state in running.items():
         vlans = _vlans(state)

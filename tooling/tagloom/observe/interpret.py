@@ -1,4 +1,4 @@
-"""Read what an agent answered as an Observation; what is missing or makes no sense is a complaint with its name."""
+"""Convert an agent's answers to an Observation; what is missing or inconsistent becomes a named complaint."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TICKS_PER_SECOND = 100  # TimeTicks, RFC 2578 section 7.1.8
 _MOST, _MOST_COUNTED = (1 << 32) - 1, (1 << 64) - 1  # Gauge32, Counter32, TimeTicks; Counter64 (RFC 2578 section 7.1)
 _TEXT_OCTETS = 255  # of a DisplayString, and of an LLDP id
 _PORT_LIST_OCTETS = 512  # 4,096 ports
-_COMPLAINTS = 50  # of one reading that are told; what is wrong on purpose can be wrong in every row
+_COMPLAINTS = 50  # reported per reading; an adversarial agent can be wrong in every row
 _NEIGHBOURS_A_PORT = 16  # behind a hub; a cable has one
 _UP, _DOWN = 1, 2  # ifAdminStatus, ifOperStatus
 _LEARNED = 3  # dot1qTpFdbStatus
@@ -44,7 +44,7 @@ _LONG_NAMES = (  # ifDescr of both families, as the family's own short name
 
 @dataclass(slots=True)
 class _Reader:
-    """Take values out of one agent's answers by name and type."""
+    """Typed access to one agent's answers by name."""
 
     raw: Raw
     complaints: Counter[str] = field(default_factory=Counter)
@@ -83,14 +83,14 @@ class _Reader:
         return None
 
     def _in_range(self, name: str, number: int) -> int | None:
-        """Return a number that an object of this name may have: none is negative, and 64 bits have few."""
+        """Return a number if objects of this name can have it: not negative, and of 64 bits only for ifHC."""
         if 0 <= number <= (_MOST_COUNTED if name.startswith("ifHC") else _MOST):
             return number
         self.complain(f"{name}: a number out of range")
         return None
 
     def said(self) -> tuple[str, ...]:
-        """Return the complaints, one line each, and how often where it was more than once."""
+        """Return the complaints, one line each, with the count if above one."""
         own = [f"{what} ({count} times)" if count > 1 else what for what, count in self.complaints.items()]
         if len(own) > _COMPLAINTS:
             own[_COMPLAINTS:] = [f"and {len(own) - _COMPLAINTS} more of the kind"]
@@ -98,7 +98,7 @@ class _Reader:
 
 
 def interpret(switch: str, raw: Raw, platform: Platform, ports: Collection[int] = ()) -> Observation:
-    """Return what a switch says of itself; `ports` are those that must be there: a fabric's."""
+    """Return a switch's answers as an Observation; `ports` must be present: a fabric's."""
     if raw.error:
         return Observation(switch, raw.at, error=raw.error)
     reader = _Reader(raw)
@@ -127,7 +127,7 @@ def interpret(switch: str, raw: Raw, platform: Platform, ports: Collection[int] 
 
 
 def _port_numbers(reader: _Reader, platform: Platform, wanted: Collection[int]) -> dict[int, int]:
-    """Map ifIndex to our port number: by ifName, else by ifDescr, in the model's own words."""
+    """Return our port number by ifIndex, from ifName, else ifDescr, in the model's own words."""
     numbers: dict[int, int] = {}
     indices = sorted({index[0] for name in ("ifName", "ifDescr") for index in reader.rows(name) if len(index) == 1})
     for index in indices:
@@ -144,7 +144,7 @@ def _port_numbers(reader: _Reader, platform: Platform, wanted: Collection[int]) 
 
 
 def port_number(platform: Platform, words: str) -> int | None:
-    """Read a port's name as a switch's MIB has it, long or short; None if it names no port of the model."""
+    """Return a port's number by its name in a MIB, long or short; None if the model has no such port."""
     number = platform.port_number(words)
     for pattern, short in _LONG_NAMES:
         if number is None and pattern.search(words):
@@ -202,7 +202,7 @@ def _is_up(name: str, value: int | None, reader: _Reader) -> bool | None:
 
 
 def _aggregated(reader: _Reader, ports: dict[int, int], platform: Platform) -> dict[int, int] | None:
-    """Read which port-channel binds a port; one that is bound by none names itself, nothing or another port."""
+    """Return the port-channel of each bound port; an unbound port may report itself, nothing or another port."""
     column = "dot3adAggPortAttachedAggID"
     if not reader.rows(column):
         return None
@@ -218,7 +218,7 @@ def _aggregated(reader: _Reader, ports: dict[int, int], platform: Platform) -> d
 
 
 def _vlans(reader: _Reader, ports: dict[int, int]) -> Vlans:
-    """Read Q-BRIDGE-MIB; its port numbers are those of dot1dBasePortTable, which maps them to ifIndex."""
+    """Return the VLANs of Q-BRIDGE-MIB, whose port numbers dot1dBasePortTable maps to ifIndex."""
     bridge = {}
     for index in reader.rows("dot1dBasePortIfIndex"):
         if_index = reader.number("dot1dBasePortIfIndex", index)
@@ -253,7 +253,7 @@ def _vlans(reader: _Reader, ports: dict[int, int]) -> Vlans:
 
 
 def _learned(reader: _Reader, bridge: dict[int, int]) -> dict[tuple[int, int], int] | None:
-    """Read what was learnt; VLANs that share a filtering database share what is learnt, which no plan counts on."""
+    """Return the learned addresses; VLANs that share a filtering database share them, which no plan relies on."""
     of_database: dict[int, int] = {}
     for index in reader.rows("dot1qVlanFdbId"):
         database = reader.number("dot1qVlanFdbId", index)
@@ -270,7 +270,7 @@ def _learned(reader: _Reader, bridge: dict[int, int]) -> dict[tuple[int, int], i
 
 
 def _members(reader: _Reader, bridge: dict[int, int]) -> dict[int, dict[int, Membership]]:
-    """Read who belongs to which VLAN from the static table, or from the current one where there is no other."""
+    """Return the members of each VLAN from the static table, else from the current one."""
     members: dict[int, dict[int, Membership]] = {}
     for table in ("Static", "Current"):
         egress, untagged = f"dot1qVlan{table}EgressPorts", f"dot1qVlan{table}UntaggedPorts"
@@ -291,7 +291,7 @@ def _members(reader: _Reader, bridge: dict[int, int]) -> dict[int, dict[int, Mem
 
 
 def _listed(octets: bytes) -> list[int]:
-    """Read a PortList: the most significant bit of the first octet is port 1 (RFC 4363).
+    """Return the ports of a PortList: the most significant bit of the first octet is port 1 (RFC 4363).
 
     >>> _listed(bytes([0b10000001, 0b01000000]))
     [1, 8, 10]
@@ -309,7 +309,7 @@ def _listed(octets: bytes) -> list[int]:
 
 
 def _neighbours(reader: _Reader, ports: dict[int, int], platform: Platform) -> tuple[Neighbour, ...]:
-    """Read LLDP-MIB; its port numbers need not be ifIndex, so lldpLocPortTable says which port each is."""
+    """Return the neighbours of LLDP-MIB; its port numbers need not be ifIndex, so lldpLocPortTable identifies ports."""
     addresses: dict[Oid, list[str]] = {}
     for index in reader.rows("lldpRemManAddrIfSubtype"):
         if len(index) >= 5 and len(index) == 5 + index[4] and index[3] in {1, 2}:  # AddressFamilyNumbers: IPv4, IPv6
@@ -353,7 +353,7 @@ def _neighbours(reader: _Reader, ports: dict[int, int], platform: Platform) -> t
 
 
 def _local_port(reader: _Reader, number: int, ports: dict[int, int], platform: Platform) -> int | None:
-    """Read a local port by its id or description, which may be its name; else its number is an ifIndex, as mostly."""
+    """Return a local port by its id or description, which may be its name; else its number is an ifIndex, as usual."""
     for column in ("lldpLocPortId", "lldpLocPortDesc"):
         named = _words(reader.octets(column, (number,)) or b"")
         found = port_number(platform, named)
@@ -374,11 +374,11 @@ def _chassis(kind: int | None, octets: bytes) -> str:
         return f"mac {format_mac(int.from_bytes(octets, 'big'))}"
     octets = octets[:_TEXT_OCTETS]
     text = octets.decode("utf-8", "replace").strip(_BLANK)
-    if kind == _MAC_CHASSIS:  # six octets are an address, and no others
+    if kind == _MAC_CHASSIS:  # only six octets are a MAC address
         return f"unknown {octets.hex()}"
     return f"{_CHASSIS_KINDS.get(kind or 0, 'unknown')} {text if text.isprintable() else octets.hex()}"
 
 
 def _words(octets: bytes) -> str:
-    """Return text of a switch as it may be shown, no longer than its type allows."""
+    """Return printable text of a switch, no longer than its type allows."""
     return printable(octets[:_TEXT_OCTETS].decode("utf-8", "replace").strip(_BLANK).replace("\n", " "))

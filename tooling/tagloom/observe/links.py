@@ -1,4 +1,4 @@
-"""Compare links and hosts' ports, as switches see them over SNMP, with a build: up, how fast, who is heard where."""
+"""Compare links and hosts' ports with a build over SNMP: up, speed, and where each host is learned."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Port = tuple[int, int]
 
 
 def link_findings(fabric: Fabric, states: FabricState, seen: Mapping[str, Observation]) -> tuple[Finding, ...]:
-    """List links and hosts' ports that are not as `states` want them, each cable once, and hosts heard elsewhere.
+    """Return findings for links and hosts' ports that differ from `states`, cable by cable, and for misplaced hosts.
 
-    A port that a state opens must be up, and at the speed it names, else at that of the link or faster; one that it
-    shuts must be down. Of an aggregated link every cable counts. What a switch does not show over SNMP (IF-MIB,
-    RFC 2863; dot1qTpFdbTable, RFC 4363) is no finding here.
+    A port that a state enables must be up, at its configured speed or faster, else at the link's. A port that it shuts
+    must be down. What a switch does not show over SNMP (IF-MIB, RFC 2863; dot1qTpFdbTable, RFC 4363) is no finding
+    here.
     """
     shown = {
         (s, port.number): port
@@ -78,7 +78,7 @@ def _cable(where: str, ports: list[Counters], wanted: bool, speed_mbps: int) -> 
 
 
 def _heard_elsewhere(fabric: Fabric, seen: Mapping[str, Observation]) -> Iterator[Finding]:
-    """Find hosts whose address a switch has learnt at a port that leads neither to the host nor into the fabric."""
+    """Yield a finding for each host address learned at a port that leads neither to it nor into the fabric."""
     home = {mac: (host.switch, host.port) for host in fabric.hosts for mac in host.macs}
     name = {mac: host.name for host in fabric.hosts for mac in host.macs}
     for s, switch in enumerate(fabric.switches):

@@ -1,4 +1,4 @@
-"""Name the objects that are read, by their MIBs' names."""
+"""The SNMP objects that are read, by their MIBs' names."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COLUMNS: dict[str, Oid] = {
     "ifHCOutOctets": (*_IFX, 10),
     "ifHCOutUcastPkts": (*_IFX, 11),
     "ifHighSpeed": (*_IFX, 15),
-    # IF-MIB's 32-bit counters, for a switch that has no others
+    # IF-MIB's 32-bit counters, for a switch without others
     "ifInOctets": (*_IF, 10),
     "ifOutOctets": (*_IF, 16),
     # BRIDGE-MIB, RFC 4188
@@ -83,12 +83,12 @@ _AGGREGATED = "dot3adAggPortAttachedAggID"
 _LLDP_TABLES = ("lldpLocPortId lldpLocPortDesc", _LLDP_REMOTE, "lldpRemManAddrIfSubtype")
 _SYSTEM_NAMES = "sysDescr sysObjectID sysUpTime sysName"
 
-COUNTERS = _wanted("sysUpTime", _COUNTERS)  # what a poll of traffic needs
+COUNTERS = _wanted("sysUpTime", _COUNTERS)  # for a traffic poll
 CARRIER = _wanted("sysUpTime", _NAMES, "ifAdminStatus ifOperStatus ifLastChange")  # what is up, and since when
-PASSING = _wanted(  # the same with the unicasts that pass
+PASSING = _wanted(  # the same with unicast counters
     "sysUpTime", _NAMES, "ifAdminStatus ifOperStatus ifLastChange ifHCInUcastPkts ifHCOutUcastPkts"
 )
-PORTS = _wanted("sysUpTime", _NAMES, _COUNTERS)  # the same with the ports' names, from which numbers are told
+PORTS = _wanted("sysUpTime", _NAMES, _COUNTERS)  # the same with the ports' names, which give the port numbers
 LEARNED = _wanted(  # addresses by port
     "sysUpTime", _NAMES, "dot1dBasePortIfIndex dot1qPvid", "dot1qVlanFdbId", "dot1qTpFdbPort dot1qTpFdbStatus"
 )

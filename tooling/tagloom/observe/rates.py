@@ -1,4 +1,4 @@
-"""Subtract two readings of a switch: bits per second on every port, through wraps and reboots."""
+"""Compute bits per second on every port between two readings, through counter wraps and reboots."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from tagloom.records.observation import Counters, Observation
 
 UPTIME_WRAP_SECONDS = 2**32 / 100  # sysUpTime is 32 bits of hundredths: 497 days
-CLOCK_SLACK_SECONDS = 5.0  # of its clock against ours, for an answer that came late; a hundredth of the time is added
+CLOCK_SLACK_SECONDS = 5.0  # difference of its clock and ours, for late answers; a hundredth of the time is added
 
-IMPOSSIBLE = 2  # times a port's speed: a counter that went back so far was cleared, and did not wrap
+IMPOSSIBLE = 2  # times a port's speed: a counter that would have wrapped faster was cleared
 
 
 def rates(before: Observation, after: Observation) -> Rates:
-    """Return what every port carried between two readings.
+    """Return the rates of every port between two readings.
 
-    The time between them is taken from the switch's own clock, so that a reading that took long does not blur it. A
-    counter below its earlier value has wrapped once, which holds for 64 bits (RFC 2863 section 3.1.6), and for 32 bits
-    while less than one round fits in the time; where more could, there is no rate. A counter that was cleared gives
-    none either, nor does a switch that rebooted.
+    The interval is measured on the switch's own clock, so that a slow reading does not distort it. A counter below its
+    earlier value has wrapped once. That holds for 64 bits (RFC 2863 section 3.1.6), and for 32 bits while less than one
+    round fits into the interval; if more could, there is no rate. There is none either after a cleared counter or a
+    reboot.
     """
     name = after.switch
     if before.error or after.error:
@@ -64,17 +64,17 @@ def _bits(was: int | None, now: int | None, old: Counters, port: Counters, secon
 
 
 def rates_between(before: Mapping[str, Observation], after: Mapping[str, Observation]) -> dict[str, Rates]:
-    """Return every switch's rates since an earlier reading; a switch that was not in it has none."""
+    """Return every switch's rates since an earlier reading; a switch missing from it has none."""
     return {name: rates(before[name], shown) for name, shown in after.items() if name in before}
 
 
 def busiest_link(
     fabric: Fabric, before: Mapping[str, Observation], after: Mapping[str, Observation]
 ) -> tuple[float | None, str, bool]:
-    """Find the busiest channel between switches between two readings.
+    """Return the busiest channel between switches: the share of its speed, its port, and completeness.
 
-    Gives the share of its speed that the channel carried, None if no link's rate is known; the port where that was
-    seen; and whether every link that is up was seen at one end at least.
+    The share is None if no link's rate is known. Completeness is whether every link that is up was seen at one end at
+    least.
     """
     shares = {
         (name, port.number): (port.utilisation, f"{name}:{port.name}")

@@ -1,4 +1,4 @@
-"""Read every switch of a fabric over SNMP, and say what the readings show."""
+"""Read every switch of a fabric over SNMP, and report what the readings show."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def observe_all(
     wanted: Wanted = EVERYTHING,
     only: Collection[str] | None = None,
 ) -> dict[str, Observation]:
-    """Read every switch of a fabric that is not dead, or `only` some; one that fails has an error."""
+    """Return a reading of every switch of a fabric that is not dead, or of `only` some; a failed one has an error."""
     places = {s.name: agents[s.name] for s in fabric.live if only is None or s.name in only}
     found = {}
     for name, raw in ask(places, wanted).items():
@@ -43,10 +43,10 @@ def findings_of(
     seen: Mapping[str, Observation],
     running: Callable[[Collection[str]], FabricState],
 ) -> tuple[dict[str, Observation], list[Finding]]:
-    """Return the readings as they were judged, and where they differ from what each witness says.
+    """Return the readings as judged, and their differences from each witness.
 
-    Switches that show factory values where a witness has VLANs are judged by their command line, which `running` reads;
-    one that cannot be read is a finding.
+    Switches that show factory values although a witness has VLANs are judged by their command line, which `running`
+    reads. A command line that cannot be read is a finding.
     """
     doubted = {name for _, states in witnesses for name in doubtful(states, seen)}
     judged, findings = dict(seen), list[Finding]()

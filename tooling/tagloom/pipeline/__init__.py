@@ -1,4 +1,4 @@
-"""Lead the records through the verbs: the only room that knows the order of the steps."""
+"""Call the verbs in order, from records to records: only this package knows the steps."""
 
 from tagloom.pipeline.files import read_build, write_build, write_rollout
 from tagloom.pipeline.forecasting import (

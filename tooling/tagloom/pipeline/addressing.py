@@ -1,4 +1,4 @@
-"""Plan a build anew for hosts whose card or place has changed."""
+"""Plan a build again for hosts with a new card or place."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 def propose(old: Build, changes: Collection[AddressChange], templates: Path, directory: Path) -> dict[str, Any]:
-    """Plan a build anew with these changes of hosts and write the proven rollout there; return its page.
+    """Plan a build again with changes of hosts, write the proven rollout, and return its document.
 
-    Links and paths stay as the build has them, as far as they can. Raises InputError for changes that are none of the
-    build's, PlanError where no rollout proves.
+    Links and paths stay as in the build, as far as possible. Raises InputError for changes that do not fit the build,
+    PlanError if no rollout is proven.
     """
     fabric, hosts = old.fabric, {host.name: host for host in old.fabric.hosts}
     for each in changes:

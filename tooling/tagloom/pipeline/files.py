@@ -1,4 +1,4 @@
-"""Keep builds and rollouts in directories: whole or not at all, and never in the place of something else."""
+"""Store builds and rollouts in directories, atomically, and never in place of something else."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def write_build(
     hosts: Mapping[str, str] | None = None,
     summary: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write a proven build; `hosts` are the pages of `host_pages`, `summary` the figures of `summary_of` if known.
+    """Write a proven build; `hosts` are the files of `host_pages`, `summary` the figures of `summary_of` if known.
 
-    Raises InputError if something else stands in its place.
+    Raises InputError if something else is in its place.
     """
     site = {name: [line.title for line in lines] for name, lines in site_lines(build.fabric).items()}
     pages = host_pages(build) if hosts is None else hosts
@@ -47,10 +47,10 @@ def write_build(
 
 
 def read_build(directory: Path, *, states: bool = True) -> Build:
-    """Read a build directory back. Raises InputError if it is not one.
+    """Return the build of a directory. Raises InputError if it is not one.
 
-    Without `states` the configuration texts are left alone, and no switch has a state: who asks for the routes alone
-    need not wait for a thousand texts.
+    Without `states` no configuration text is read and no switch has a state, which saves reading a thousand texts for
+    the routes alone.
     """
     return build_directory.read_build(directory, (lambda *texts: parse(*texts)[0]) if states else None)
 
@@ -64,22 +64,22 @@ def write_rollout(
 ) -> dict[str, Any]:
     """Write a rollout directory: rollout.json, the state before, each wave's end and lines, the target build.
 
-    `render` gives the texts of a state, for callers that know some of them.
+    `render` returns the texts of a state, for callers that know some of them. Returns the figures of rollout.json.
     """
     growth, own = change.growth, plan_of.fabric.templates
     fabric = plan_of.fabric if growth is None else growth.fabric.with_templates(own)
     payload = change.to_json()
     judged = _Judged()
-    with owned(directory, "rollout.json") as fresh:
-        write_texts(fresh / "before", render(fabric, change.before, templates))
+    with owned(directory, "rollout.json") as draft:
+        write_texts(draft / "before", render(fabric, change.before, templates))
         waves = []
         for number, wave in enumerate(change.waves, start=1):
             folder = f"waves/{number}"
-            write_texts(fresh / folder, render(fabric, wave.state, templates))
+            write_texts(draft / folder, render(fabric, wave.state, templates))
             sent = commands(fabric, wave)
-            (fresh / folder / "commands").mkdir()
+            (draft / folder / "commands").mkdir()
             for name, lines in sent.items():
-                (fresh / folder / "commands" / f"{name}.txt").write_text("\n".join([*lines, ""]), "utf-8")
+                (draft / folder / "commands" / f"{name}.txt").write_text("\n".join([*lines, ""]), "utf-8")
             waves.append({"configs": folder, "commands": sum(map(len, sent.values())), **wave.to_json()})
             if wave.fabrics is not None:
                 waves[-1]["fabrics"] = [judged.name(each) for each in wave.fabrics]
@@ -88,13 +88,13 @@ def write_rollout(
         target = replace(plan_of, state=after, detours=with_vlans(plan_of.detours, ids))
         more: dict[str, Any] = {}
         if growth is not None:
-            (fresh / "fabric.yml").write_text(format_fabric(fabric), "utf-8")
-            judged.write(fresh / "fabrics")
-            for place in (fresh, fresh / "fabrics"):  # whoever reads a fabric file reads those beside it
+            (draft / "fabric.yml").write_text(format_fabric(fabric), "utf-8")
+            judged.write(draft / "fabrics")
+            for place in (draft, draft / "fabrics"):  # a fabric file is read with the templates beside it
                 write_templates(own, place / "templates")
-            write_texts(fresh / "left", _texts_left(growth, judged, templates, own))
+            write_texts(draft / "left", _texts_left(growth, judged, templates, own))
             more = {"left": "left", "ports": {name: list(ports) for name, ports in growth.ports.items()}}
-        (fresh / "rollout.json").write_text(
+        (draft / "rollout.json").write_text(
             json.dumps(
                 {"tagloom": __version__, "format": BUILD_FORMAT, "before": "before", **payload, **more, "waves": waves},
                 indent=2,
@@ -103,18 +103,18 @@ def write_rollout(
             "utf-8",
         )
         texts = render(target.fabric, target.state, templates)
-        write_build(target, change.after_proof, texts, fresh / "build")
+        write_build(target, change.after_proof, texts, draft / "build")
     return payload
 
 
 class _Judged:
-    """The fabrics that waves are proven for, numbered as they are met."""
+    """The fabrics that waves are proven for, numbered in order of first use."""
 
     def __init__(self) -> None:
         self.fabrics: list[Fabric] = []
 
     def name(self, fabric: Fabric) -> str:
-        """Return the name of a fabric's file; one object has one."""
+        """Return the name of a fabric's file; each object has one."""
         for number, known in enumerate(self.fabrics):
             if known is fabric:
                 return f"fabrics/{number}.yml"
@@ -122,14 +122,14 @@ class _Judged:
         return f"fabrics/{len(self.fabrics) - 1}.yml"
 
     def write(self, directory: Path) -> None:
-        """Write each into a file."""
+        """Write each fabric to its file."""
         directory.mkdir()
         for number, fabric in enumerate(self.fabrics):
             (directory / f"{number}.yml").write_text(format_fabric(replace(fabric, shape=None)), "utf-8")
 
 
 def _texts_left(growth: Growth, judged: _Judged, templates: Path, own: Templates) -> dict[str, str]:
-    """Return the texts of switches that are left alone, which the proofs of waves are about too."""
+    """Return the texts of switches that are left alone, which the proofs of waves also cover."""
     known = {switch.name: switch for fabric in judged.fabrics for switch in fabric.with_templates(own).switches}
     return {
         name: render_configuration(platforms.of(known[name]), state, templates) for name, state in growth.left.items()

@@ -1,4 +1,4 @@
-"""Forecast what a build, settings or a rollout will cost and save: what is compared, over which ways."""
+"""Forecast the cost and saving of a build, settings or a rollout: which states are compared, over which paths."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ if TYPE_CHECKING:
     from tagloom.records.traffic import Traffic
 
 
-SEARCHED_UP_TO = 256  # switches: half a minute of search at a thousand, where shapes have holes
+SEARCHED_UP_TO = 256  # switches; the search takes half a minute at a thousand if shapes have holes
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What a forecast of a build is asked.
+    """The inputs of a build's forecast.
 
     settings     a file of links to turn off or slow, besides the build's own
-    eee          how host ports sleep; None: with a PowerConnect 5548's times where a model can sleep, else not at all
+    eee          how host ports sleep; None: with a PowerConnect 5548's times if a model can sleep, else not at all
     every_link   links between switches sleep as well as those of hosts, whatever the models
     rollout      a rollout directory, whose waves may interrupt
-    program      the messages of a run, whose sum `traffic` is, to be replayed
+    program      the messages of a run to replay, whose sum is `traffic`
     """
 
     traffic: Traffic | None = None
@@ -68,10 +68,10 @@ class Question:
 
 
 def predict_build(build: Build, question: Question) -> Forecast:
-    """Forecast a build, with settings where there are some, against the same cabling with every link on.
+    """Forecast a build, with settings if given, against the same cabling with every link on.
 
-    Before: every link is up and, where the settings slow it, at its ports' best speed. Ways are those of the build
-    where its links are up as they are in it, else what `tagloom plan` would choose. Raises InputError.
+    Before, every link is up, and at its ports' best speed if the settings slow it. Paths are those of the build if the
+    same links are up, else what `tagloom plan` would choose. Raises InputError.
     """
     before, after = _compared(build, question.settings)
     traffic, moved = question.traffic, None
@@ -108,7 +108,7 @@ def predict_build(build: Build, question: Question) -> Forecast:
 def _replayed(
     program: Program, before: tuple[Fabric, Routes], after: tuple[Fabric, Routes], eee: Eee | None, *, every_link: bool
 ) -> Replay:
-    """Replay a run's messages with every link on and awake, then as forecast, with sleep and without."""
+    """Replay a run's messages with every link on and awake, then as forecast, without sleep and with it."""
     asleep = network_of(*after, program, eee, every_link=every_link)
     first = replay(network_of(*before, program, None, every_link=False), program)
     second = replay(awake(asleep), program)
@@ -117,7 +117,7 @@ def _replayed(
 
 
 def interruption_of(fabric: Fabric, directory: Path, traffic: Traffic | None) -> Interruption:
-    """Read a rollout directory and say what its waves interrupt. Raises InputError if it is none of this fabric."""
+    """Return what a rollout directory's waves interrupt. Raises InputError if it is not for this fabric."""
     payload = read_rollout(directory)
     waves = [(wave.name, wave.why, wave.downtime_seconds) for wave in payload.waves]
     folders = [payload.before, *(wave.configs for wave in payload.waves)]
@@ -130,20 +130,20 @@ def interruption_of(fabric: Fabric, directory: Path, traffic: Traffic | None) ->
 
 
 def traffic_of(path: Path, fabric: Fabric, placement: str, seconds: float | None, ranks: int | None = None) -> Traffic:
-    """Read traffic; `seconds` says how long it took where the file does not, `ranks` how many ranks ran."""
+    """Return traffic from a file; `seconds` overrides its duration, `ranks` is the number of ranks that ran."""
     traffic = read_traffic(path, fabric, placement, ranks)
     return replace(traffic, seconds=seconds) if seconds is not None else traffic
 
 
 def traffic_from(fabric: Fabric, routes: Routes, snapshots: Iterable[Mapping[str, Observation]], where: str) -> Traffic:
-    """Estimate the host matrix of readings, over routes. Raises InputError if they do not suffice."""
+    """Estimate the matrix between hosts from readings, over routes. Raises InputError if they do not suffice."""
     return estimate(fabric, routes, counted(snapshots, where))
 
 
 def with_profile(traffic: Traffic | None, profile: Traffic, where: str) -> Traffic:
-    """Return traffic the run time of a profile and its split; without a matrix, the profile's own messages.
+    """Return traffic with the run time of a profile and its split; without traffic, the profile's own messages.
 
-    Raises InputError if the profile knows no time, or none inside MPI calls.
+    Raises InputError if the profile has no run time, or no time inside MPI calls.
     """
     findings = []
     if profile.seconds is None:
@@ -180,7 +180,7 @@ def _settled(after: Fabric, build: Build, settings: Path | None) -> tuple[Routes
 
 
 def _would_plan(fabric: Fabric, assignment: str) -> tuple[Routes, str]:
-    """Route a fabric that was not planned so; where the planner would search for long, by up*/down*."""
+    """Return the routes of a fabric without a plan, and their description; up*/down* if the search would be long."""
     if len(fabric.switches) <= SEARCHED_UP_TO:
         return own_routes(fabric, "auto", assignment), "the paths that tagloom plan would choose"
     return route(fabric, "up-down"), "up*/down* paths (plan it with them for the planner's own)"
@@ -199,7 +199,7 @@ def _sleeps(fabric: Fabric) -> bool:
 
 
 def run_cell(cell: Cell) -> dict[str, Any]:
-    """Forecast one cell, where the worker is."""
+    """Return the forecast of one cell; it runs in the worker."""
     try:
         build = _build(cell.build)
         settings = None if cell.settings == NONE else Path(cell.settings)

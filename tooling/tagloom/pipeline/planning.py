@@ -1,4 +1,4 @@
-"""Plan, prove, regulate and forecast: which verb follows which, from records to records."""
+"""Plan, prove, regulate and forecast: the sequence of verbs, from records to records."""
 
 from __future__ import annotations
 
@@ -86,19 +86,21 @@ def plan(  # noqa: PLR0913 - what an operator may choose
     keep: Build | None = None,
     protect: str = "none",
 ) -> tuple[Build, Findings, dict[str, str]]:
-    """Route, weave, render, and prove the plan from the rendered texts.
+    """Route, weave and render a plan, prove it from the rendered texts, and return build, proof and texts.
 
-    With `prefer` "load", parallel links and trees are chosen host by host so that the busiest channel carries little
-    (of `traffic`, or of all pairs alike), at the price of VLANs, and `auto` is free to take `any` for that where the
-    models hold it; with "vlans" the routing's own parallel links stay. `regulated` are the routes that links were
-    turned off for (with fixed assignment and routing auto), and the ports that may sleep; `root` names the switch that
-    up*/down* is rooted at. With `learning`, ports of hosts take tagged frames, by which hosts teach the switches, and
-    the plan is refused where those are not safe. With `keep`, paths and VLAN ids of hosts that this build has too stay
-    as they are there, where that is possible; the plan's reason says if not. With `protect` "link" or "switch",
-    detours round every single failure are installed along, and proven. Gives the build, its proof and the text of every
-    switch. Without `texts` nothing is rendered: the proof is of the planned states, and there are no texts.
-    Raises InputError if a model's command line is not known (unless without `texts`), the links that are up do not
-    connect the fabric or `root` names nothing to root at, PlanError where no deadlock-free plan fits.
+    prefer     "vlans" keeps the routing's parallel links; "load" chooses parallel links and trees host by host for a
+               small load on the busiest channel (of `traffic`, or of all pairs alike), at the price of VLANs. `auto`
+               may then take `any` if the models' tables suffice
+    texts      without them nothing is rendered: the proof is of the planned states, and no texts are returned
+    root       the switch at the root of up*/down*
+    regulated  the routes that links were turned off for (with fixed assignment and routing auto), and the ports
+               that may sleep
+    learning   host ports accept tagged frames, by which hosts teach the switches; the plan is refused if those do harm
+    keep       a build whose paths and VLAN ids stay for its hosts if possible; the plan's reason says if not
+    protect    "link" or "switch": detours around every single failure are also installed, and proven
+
+    Raises InputError if a model's command line is unknown (unless without `texts`), the links that are up do not
+    connect the fabric or `root` is invalid, PlanError if no deadlock-free plan fits.
     """
     plannable(fabric, spoken=texts)
     refuse_protection(fabric, protect, assignment)
@@ -161,7 +163,7 @@ def plan(  # noqa: PLR0913 - what an operator may choose
     shown, rank = protection(fabric, woven.state, state, protect, detours) if protect != "none" else (None, None)
     build = Build(fabric, routes, woven.assignment, vlans, state, *reported, bound, traffic, first_fit, detours, shown)
     proof = verify(fabric, state, Plan(routes, build.duplicates_allowed))
-    if rank is not None:  # climbed by what frames do after failures, too
+    if rank is not None:  # dependencies after failures ascend in it, too
         proof = replace(proof, channel_rank=rank)
     if learning and woven.assignment == "fixed" and not proof.tagged_frames_safe:
         raise PlanError(
@@ -173,11 +175,11 @@ def plan(  # noqa: PLR0913 - what an operator may choose
 
 
 def by_new_names(old: Build, new: Fabric) -> Build:
-    """Return a build with the names that switches have in a fabric.
+    """Return a build with the switch names of a fabric.
 
-    A switch is the same where the new fabric file says that it was renamed, which the old one did not say yet, and
-    where one whose name is gone has the address and model of one whose name is new. Raises InputError if a renamed
-    switch would have the name of another that the old fabric has.
+    Two switches are the same if the new fabric file declares the rename and the old one did not. They are also the same
+    if an old name is gone, another is new, and address and model agree. Raises InputError if a renamed switch would get
+    the name of another switch of the old fabric.
     """
     fabric = old.fabric
     known = {(s.address, s.model): s.name for s in new.switches if s.address and s.name not in fabric.index}
@@ -202,7 +204,7 @@ def by_new_names(old: Build, new: Fabric) -> Build:
 
 
 def _next_steps(fabric: Fabric, routing: str, assignment: str, prefer: str, top: int | None) -> list[Alternative]:
-    """List what may still fit where a plan does not: fewer VLANs, the other assignment, one tree for everything."""
+    """Return what may fit if a plan does not: fewer VLANs, the other assignment, one tree for everything."""
     other = "renamed" if assignment == "fixed" else "fixed"
     plain = " --prefer vlans" if prefer != "vlans" else ""
     ways = [
@@ -219,7 +221,7 @@ def _next_steps(fabric: Fabric, routing: str, assignment: str, prefer: str, top:
 
 
 def routings(fabric: Fabric, assignment: str) -> list[dict[str, Any]]:
-    """List what each routing that can route the fabric costs, fewest VLANs first."""
+    """Return the cost of each routing that can route the fabric, fewest VLANs first."""
     return [asdict(row) for row in alternatives(fabric, assignment)]
 
 
@@ -232,11 +234,11 @@ def regulate(
     options: RegulateOptions | None = None,
     clock: Callable[[], float] = lambda: 0.0,
 ) -> LinkSettings:
-    """Choose link settings for traffic, every intermediate set of paths deadlock-free; by default static's links off.
+    """Return link settings for traffic, with deadlock-free paths at every step; by default static's links off.
 
-    `clock` gives seconds, for the time limit of `optimal`.
+    `clock` returns seconds, for the time limit of `optimal`.
     """
     plannable(fabric, spoken=False)
-    reroute = partial(own_routes, routing=routing, assignment=assignment)  # as `plan` will, so that its loads are these
+    reroute = partial(own_routes, routing=routing, assignment=assignment)  # as `plan` does, so that its loads agree
     up_down = partial(route, method="up-down")
     return choose_settings(fabric, traffic, reroute, up_down, assignment, options or RegulateOptions(), progress, clock)

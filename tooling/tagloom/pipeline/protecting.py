@@ -1,4 +1,4 @@
-"""Add detours to a plan: an order, trees that go round each failure, and their VLANs."""
+"""Add detours to a plan: a channel order, trees around each failure, and their VLANs."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from tagloom.records.switch_state import FabricState
     from tagloom.records.vlan_plan import VlanPlan
 
-PARTS = (4, 2, 1)  # into how many trees the detours of one source round links as far from it are dealt, if they fit
+PARTS = (4, 2, 1)  # trees over which one source's detours around equally distant links are distributed, if they fit
 
 
 @dataclass(frozen=True, eq=False)
 class ProtectedPlan:
-    """Routes with detours beside them: the state of every switch, its VLANs, and what to change after each failure."""
+    """Routes with detours: the state of every switch, its VLANs, and the changes after each failure."""
 
     routes: Routes
     state: FabricState
@@ -35,7 +35,7 @@ class ProtectedPlan:
 
 
 def refuse_protection(fabric: Fabric, protect: str, assignment: str) -> None:
-    """Raise InputError where detours are asked for that cannot be made."""
+    """Raise InputError if the requested detours are impossible."""
     if protect not in PROTECTIONS:
         raise InputError([Finding("--protect", " or ".join(PROTECTIONS), repr(protect))])
     if protect != "none" and assignment != "fixed":
@@ -66,10 +66,11 @@ def with_detours(
     free: bool,
     hosts_tag: bool,
 ) -> ProtectedPlan:
-    """Return a plan with detours along one order that all its paths climb; with `own`, each source has some alone.
+    """Return a plan with detours in one channel order that all paths ascend.
 
-    Where the routing is `free` to choose, an order searched for protection is taken if it protects more. Fewer detours
-    are installed where the models hold no more. Raises PlanError if even none fit.
+    With `own`, each source gets detours of its own. If the routing is `free` to choose, an order searched for
+    protection is taken if it protects more. Fewer detours are installed if the models hold no more. Raises PlanError if
+    the plan does not even fit without any.
     """
     order, left = order_beside(fabric, dependencies(fabric, woven.state), protect, effort)
     if free and left:
@@ -101,7 +102,7 @@ def _because(routes: Routes, why: str) -> Routes:
 
 
 def _room(fabric: Fabric, vlans: int) -> int:
-    """Return how many more VLANs every switch can hold; VLAN 1 takes a place too."""
+    """Return how many more VLANs every switch can hold; VLAN 1 counts."""
     models = [platforms.of(switch) for switch in fabric.live]
     ids = min(min(model.max_vlan_id, MAX_VLAN) for model in models) - fabric.first_vlan + 1
     return max(0, min(ids, min(model.max_vlans for model in models) - 1) - vlans)

@@ -1,4 +1,4 @@
-"""Prove states and the ways between them, from texts and from lines: what renders and reads, and what verifies."""
+"""Prove states and the transitions between them, from texts and from lines."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ def prove(
     whole: bool = False,
     trust_foreign: bool = False,
 ) -> tuple[FabricState, Findings]:
-    """Prove a fabric from configuration texts alone; with `routes`, frames must also keep to the planned paths.
+    """Prove a fabric from configuration texts alone; with `routes`, frames must also follow the planned paths.
 
-    `loss` also asks what the loss of each of the "entries", "links" or "switches" alone would do; hosts then move by
-    `detours`, or to what serves them where there are none. With `whole` the texts are all that a switch will
-    hold: a line that may change forwarding and that tagloom does not know is a finding (unless `trust_foreign`), and
-    it is told whether the texts work pasted top to bottom. Without it they are what a push adds to lines of others.
+    `loss` adds the effect of losing each of the "entries", "links" or "switches" alone; hosts then move by `detours`,
+    or, without any, to what still serves them. With `whole`, the texts are the switches' whole configuration: an
+    unknown line that may change forwarding is a finding (unless `trust_foreign`), and the texts are checked for pasting
+    top to bottom. Without it, a push adds them to lines of others.
     """
     if whole:
         return _prove_whole_texts(
@@ -81,7 +81,7 @@ def prove(
 def _with_losses(
     fabric: Fabric, state: FabricState, proof: Findings, loss: str, detours: Sequence[Detour] | None
 ) -> Findings:
-    """Return a proof with what single losses would do, as `prove` is asked."""
+    """Return a proof with the effect of single losses, as in `prove`."""
     if loss == "entries":
         return replace(proof, missing_entry=missing_entry(fabric, state))
     if not loss:
@@ -126,11 +126,11 @@ def proof_services(
     duplicates_allowed: bool = False,
     transient_ports: frozenset[Place] = frozenset(),
 ) -> ProofServices:
-    """Return what decides rollouts of a fabric: the verifier, the lines that would be sent, the models' limits.
+    """Return the functions that decide a fabric's rollouts: the verifier, the lines to send, the models' limits.
 
-    `transient_ports`, by switch and number, are of hosts that the fabric does not have, which may send all the same.
-    With an `other` fabric, waves between states of the two are proven for what both have; other hosts' ports are
-    transient, and ports that belong to nobody are shut.
+    `transient_ports`, by switch name and number, are of hosts that the fabric lacks but that may send. With an `other`
+    fabric, waves between states of the two are proven for the part they share; ports of other hosts are transient, and
+    unowned ports are shut.
     """
     outside = other is not None and other is not fabric
     if other is not None and outside:
@@ -160,7 +160,7 @@ def proof_services(
             proof = prove_wave(
                 fabric, before | held, together, duplicates_allowed=duplicates_allowed, assumptions=assumptions
             )
-            if proof.proven:  # a way that is cut is told as what the hosts lose is
+            if proof.proven:  # unless proven, the hosts' findings already show what is cut
                 sends = (held.flow_control != FlowControl.OFF for state in (before, after) for held in state.values())
                 pausing = any(bool(ports.any()) for ports in sends)
                 found = prove_management(fabric, before | held, together, assumptions, proof, pausing=pausing)

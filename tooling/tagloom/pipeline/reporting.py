@@ -1,4 +1,4 @@
-"""Gather what a report shows of a build: proof, forecast, loads, trees, curves, waves and the day's power."""
+"""Collect the contents of a build's report: proof, forecast, loads, trees, curves, waves and the day's power."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tagloom.records.sleep import Eee
     from tagloom.records.switch_state import FabricState
 
-FRAME_BYTES, RATE_BPS = 1500.0, 1e9  # of the delay curve: full frames over a host's link
+FRAME_BYTES, RATE_BPS = 1500.0, 1e9  # of the delay curve: full-size frames on a host's link
 GAPS_SECONDS = np.geomspace(1e-5, 1e-1, 81)
 LOADS = np.geomspace(1e-4, 0.9, 61)
 WEEK_DAYS, DAY_SECONDS = 7, 86_400.0
@@ -59,11 +59,10 @@ def report(  # noqa: PLR0913 - what a report may be made of
     rates: Rates | None = None,
     power: Mapping[str, PortWatts] | None = None,
 ) -> Report:
-    """Gather a build's report; whatever is not given is left out, and said to be.
+    """Return a build's report; whatever is not given is left out, and listed as such.
 
-    `at_seconds` (since the epoch) is on the first day of the timetable that is drawn. Without `eee`, hosts' ports sleep
-    as `Question` says, and the curves are a PowerConnect 5548's. Raises InputError with the findings of all inputs at
-    once.
+    `at_seconds` (since the epoch) is on the first day of the drawn timetable. Without `eee`, hosts' ports sleep as in
+    `Question`, and the curves are a PowerConnect 5548's. Raises InputError with the findings of all inputs at once.
     """
     findings: list[Finding] = []
     build, texts = read_build(directory, states=False), dict[str, str]()
@@ -137,7 +136,7 @@ def report(  # noqa: PLR0913 - what a report may be made of
 
 @contextmanager
 def _gathered(findings: list[Finding]) -> Iterator[None]:
-    """Add to the findings what a reader raises."""
+    """Add the findings of an InputError to `findings` instead of raising it."""
     try:
         yield
     except InputError as error:
@@ -145,12 +144,12 @@ def _gathered(findings: list[Finding]) -> Iterator[None]:
 
 
 def _left_out(*parts: tuple[str, str, object]) -> list[str]:
-    """List what was not given, each part with the option that gives it."""
+    """Return what was not given, each part with the option for it."""
     return [f"{what}: give {flag}" for what, flag, given in parts if not given]
 
 
 def _states(fabric: Fabric, state: FabricState, asleep: dict[str, set[int]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return how every link stands: off, slow, asleep at both ends by plan or by settings, or on; and hosts' ports."""
+    """Return the state of every link (off, slow, asleep at both ends by plan or by settings, or on) and host port."""
 
     def sleeps(switch: int, port: int) -> bool:
         name = fabric.switches[switch].name
@@ -166,7 +165,7 @@ def _states(fabric: Fabric, state: FabricState, asleep: dict[str, set[int]]) -> 
 
 
 def vlan_trees(fabric: Fabric, state: FabricState) -> dict[int, tuple[int, ...]]:
-    """Return the links that carry each of tagloom's VLANs: its ports are members at both ends, and up."""
+    """Return the links that carry each of tagloom's VLANs: those that are up and members at both ends."""
     carried: dict[int, list[int]] = {}
     owned = [frozenset(state[switch.name].owned_vlans) if switch.up else frozenset() for switch in fabric.switches]
     states = [state[switch.name] for switch in fabric.switches]
@@ -182,7 +181,7 @@ def vlan_trees(fabric: Fabric, state: FabricState) -> dict[int, tuple[int, ...]]
 
 
 def _corners(eee: Eee) -> list[float]:
-    """Return the gaps at which the wait after regular gaps jumps or bends: the time-out, and asleep."""
+    """Return the gaps at which the wait after regular gaps jumps or bends: the time-out, and the end of Ts."""
     wanted = eee.timeout_seconds, eee.timeout_seconds * (1 + 1e-9), eee.timeout_seconds + eee.sleep_seconds
     return [gap for gap in wanted if GAPS_SECONDS[0] < gap < GAPS_SECONDS[-1]]
 
@@ -198,16 +197,16 @@ def _load(load: float, eee: Eee) -> LoadPoint:
 
 
 def _waves(directory: Path) -> dict[str, Any]:
-    """Return what a rollout's page says. Raises InputError if the directory holds none."""
+    """Return the contents of rollout.json. Raises InputError if the directory has none."""
     return read_rollout(directory).model_dump()
 
 
 def _by_timetable(
     fabric: Fabric, path: Path, at_seconds: float, power: Mapping[str, PortWatts] | None
 ) -> tuple[tuple[str, ...], tuple[PowerStep, ...]]:
-    """Add up what the switches draw by a timetable: for one day where all days of a week are alike, else for the week.
+    """Return the switches' power under a timetable, of one day if all days of a week are alike, else of the week.
 
-    Gives the days' names and the steps, from the midnight before `at_seconds` on. Raises InputError.
+    It is (the days' names, the steps), from the midnight before `at_seconds` on. Raises InputError.
     """
     table = read_timetable(path)
     found, findings = {ALL_ON: fabric}, list[Finding]()

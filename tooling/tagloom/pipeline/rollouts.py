@@ -39,11 +39,11 @@ def rollout_between(
     foreign: str = "refuse",
     running: Path | None = None,
 ) -> Rollout:
-    """Order the change from one build to another; with `allow_duplicates`, broadcasts may come several times meanwhile.
+    """Order the change from one build to another; `allow_duplicates` permits repeated broadcasts meanwhile.
 
-    `running` is a directory of configurations that switches were read to hold, in place of the old build's: what is
-    others' in them stays, but for VLANs that would loop, with `foreign` "prune". Neither is for fabrics that differ.
-    Raises InputError for fabrics that no rollout leads between, PlanError where none was found.
+    `running` is a directory of configurations read from the switches, in place of the old build's. Foreign
+    configuration in them stays, except VLANs that would loop, which `foreign` "prune" prunes. Neither is for fabrics
+    that differ. Raises InputError for fabrics without a possible rollout, PlanError if none was found.
     """
     old = by_new_names(old, new.fabric)
     a, b = old.fabric, new.fabric
@@ -67,9 +67,9 @@ def _planned_alone(fabric: Fabric) -> FabricState:
 def what_runs(
     directory: Path | None, fabric: Fabric, before: FabricState, after: FabricState
 ) -> tuple[FabricState, FabricState]:
-    """Return both ends of a change with what is others': as in a directory of running configurations, else `before`.
+    """Return both ends of a change with foreign configuration from a directory of running ones, else from `before`.
 
-    Raises InputError for texts that cannot be read, and for lines in them that bear on the fabric and are not known.
+    Raises InputError for texts that cannot be read, and for unknown lines in them that affect the fabric.
     """
     if directory is not None:
         before, unknown = parse(fabric, read_texts(fabric, directory))
@@ -88,13 +88,13 @@ def greenfield(
     foreign: str = "refuse",
     running: Path | None = None,
 ) -> Rollout:
-    """Order the change from factory default, loops cabled and spanning tree running, to a build.
+    """Order the change from factory default, with loops cabled and spanning tree running, to a build.
 
-    `root` names the root of the running spanning tree, by default the first switch; `blocked` lists the ports it
-    blocks, as ``switch:port``, read from the switches. Without them the tree is computed as 802.1D would settle it with
-    equal costs and bridge addresses in the order of the fabric, which is said in the rollout. `before` is what the
-    switches hold, where that was read, or `running` a directory of their configurations: VLANs of others in them stay,
-    but where they would loop, which is refused, or they are pruned to trees with `foreign` "prune". Raises InputError,
+    `root` names the root of the running spanning tree, by default the first switch. `blocked` lists the ports it
+    blocks, as ``switch:port``, read from the switches. Without them the tree is computed by 802.1D with equal costs and
+    bridge addresses in the order of the fabric, and the rollout states that assumption. `before` is the state of the
+    switches if it was read, `running` a directory of their configurations. Foreign VLANs in them stay, unless they
+    would loop: then the change is refused, or with `foreign` "prune" they are pruned to trees. Raises InputError,
     PlanError.
     """
     fabric = build.fabric
@@ -120,6 +120,6 @@ def rollout(
     strategy: str = "auto",
     allow_drain: bool = False,
 ) -> Rollout:
-    """Order the change from one state to another into waves, every state on the way proven, line by line."""
+    """Order the change from one state to another into waves, with every intermediate state proven, line by line."""
     services = proof_services(fabric, duplicates_allowed=duplicates_allowed)
     return choose(fabric, before, after, services, strategy=strategy, allow_drain=allow_drain)

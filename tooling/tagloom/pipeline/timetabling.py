@@ -1,4 +1,4 @@
-"""Plan and prove with each of a timetable's settings, and the changes between them."""
+"""Plan and prove each of a timetable's settings, and the changes between them."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
     from tagloom.records.routes import Routes
     from tagloom.records.timetable import Timetable
 
-MONDAY_SECONDS = datetime(2026, 1, 5, tzinfo=UTC).timestamp()  # any would do: which settings follow which in a week
+MONDAY_SECONDS = datetime(2026, 1, 5, tzinfo=UTC).timestamp()  # any Monday: only the order within a week matters
 
 
 def planner(fabric: Fabric, templates: Path) -> Planner:
-    """Return what a search for a day's settings asks of planning. Raises InputError for a fabric without a plan."""
+    """Return the planning functions for a search of a day's settings. Raises InputError for a fabric without a plan."""
     plannable(fabric, spoken=False)
     routes = partial(own_routes, routing="auto", assignment="fixed")
     return Planner(routes, lambda smaller, given: built(smaller, given, templates), obstacle)
 
 
 def built(fabric: Fabric, routes: Routes | None, templates: Path) -> Build | None:
-    """Plan over given routes, from texts where the models have any; None if no plan can be made or proven."""
+    """Plan over given routes, from texts if all models have a grammar; None if no plan can be made or proven."""
     spoken = all(platforms.load(switch.model).grammar for switch in fabric.live)
     try:
         build, proof, _ = plan(fabric, templates, texts=spoken, regulated=RegulateResult(routes, {}, ()))
@@ -51,7 +51,7 @@ def built(fabric: Fabric, routes: Routes | None, templates: Path) -> Build | Non
 
 
 def obstacle(old: Build | None, new: Build | None) -> str:
-    """Return why no proven rollout leads from one plan to another without pausing hosts; "" if one does."""
+    """Return why no proven rollout without pauses leads from one plan to another; "" if one does."""
     if old is None or new is None:
         return "no plan"
     try:
@@ -62,11 +62,11 @@ def obstacle(old: Build | None, new: Build | None) -> str:
 
 
 def check_settings(fabric: Fabric, table: Timetable, templates: Path) -> dict[str, Fabric]:
-    """Plan and prove with each of a timetable's settings; return the fabric that each leaves, by name.
+    """Plan and prove each of a timetable's settings; return the fabric of each, by name.
 
-    Where links change speed from one to the next in a week, or to everything on and back as load asks, a rollout must
-    prove too. Raises InputError with all settings files that are not for this fabric or of which nothing can be
-    planned, and with all such changes that no rollout leads through.
+    Changes of link speed in the week, and those to everything on and back on load, must also have a proven rollout.
+    Raises InputError with all settings files that do not fit this fabric or have no plan, and with all changes without
+    a rollout.
     """
     plannable(fabric, spoken=False)
     found, findings = {ALL_ON: fabric}, list[Finding]()
@@ -99,7 +99,7 @@ def check_settings(fabric: Fabric, table: Timetable, templates: Path) -> dict[st
 def calendar_payload(
     fabric: Fabric, table: Timetable, at_seconds: float, fabrics: Mapping[str, Fabric]
 ) -> dict[str, Any]:
-    """Return what a calendar says from a time on: what holds, the week's changes, and what the week saves."""
+    """Return what a calendar does from a time on: the current settings, the week's changes, and the week's saving."""
     zone = zone_of(table.timezone, "timezone")
     watts = {name: fabric_watts(each) for name, each in fabrics.items()}
     week = [(at_seconds, due(table, at_seconds)), *upcoming(table, at_seconds, 7.0)]

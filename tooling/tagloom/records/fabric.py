@@ -265,9 +265,9 @@ class Fabric:
 
     @cached_property
     def by_further_addresses(self) -> tuple[Fabric, ...]:
-        """List the fabric as its second, third ... addresses know it: frames to them go by entries of their own.
+        """Return a fabric for each of the hosts' second, third ... addresses, which have static entries of their own.
 
-        Each has one address a host, which its name says; where there is none it is 0.
+        Each has one address per host, which the host's name includes; 0 if the host has no more.
         """
         most = max((len(host.also) for host in self.hosts), default=0)
         return tuple(

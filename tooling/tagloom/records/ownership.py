@@ -1,4 +1,4 @@
-"""Draw the line between what tagloom owns on a switch and what it never touches."""
+"""Separate what tagloom owns on a switch from what it never changes."""
 
 from __future__ import annotations
 
@@ -22,14 +22,17 @@ def overlay(
 ) -> SwitchState:
     """Return what a switch must hold after an apply: `running`, with what tagloom owns replaced by `target`'s.
 
-    Owned are: the VLANs that either state names "tagloom...", with their static entries, and `leftovers`, the VLANs
-    that lost their push before their name (see `left_unnamed`); on the fabric's `ports`
-    every field and the membership in owned VLANs and in VLAN 1; the spanning-tree switch, BPDU filtering and the aging
-    time; on all ports the cells that the model has one line for, `switchwide`.
-    So are memberships of other VLANs that the operator has allowed to be `pruned`, as (VLAN, port), while both states
-    have the VLAN.
-    All else stays as it runs: other VLANs (names, members on every port, static entries; VLAN 1's entries too) and
-    ports outside the fabric, VLAN 1 included. Raises ValueError if the states differ in port count.
+    tagloom owns:
+    - the VLANs that either state names "tagloom...", with their static entries, and `leftovers`, VLANs that an
+      interrupted push left without a name (see `left_unnamed`)
+    - on the fabric's `ports`, every field and the membership in owned VLANs and in VLAN 1
+    - the spanning-tree switch, BPDU filtering and the aging time
+    - on all ports, the cells in `switchwide`, which the model sets by one line for all
+    - the memberships of other VLANs in `pruned`, as (VLAN, port), which the operator allows to change, if both states
+      have the VLAN
+
+    Everything else stays: other VLANs (names, members on every port, static entries, also VLAN 1's entries) and ports
+    outside the fabric, VLAN 1 included. Raises ValueError if the states differ in port count.
     """
     if running.ports != target.ports:
         raise ValueError(f"states of {running.ports} and {target.ports} ports cannot be of one switch")
@@ -51,7 +54,7 @@ def overlay(
         if vlan in wanted.vlans and vlan in model.vlans:
             wanted.set_member(vlan, port, model.members[vlan].get(port, Membership.NONE))
 
-    wanted.pvid = running.pvid.tolist()  # deleting a VLAN moved the PVIDs that named it, on foreign ports too
+    wanted.pvid = running.pvid.tolist()  # deleting a VLAN reset the PVIDs that named it, also on foreign ports
     for cell, (name, _) in PORT_CELLS.items():
         values, theirs = getattr(wanted, name), getattr(model, name)
         for port in range(1, running.ports + 1) if cell in switchwide else ports:
@@ -65,7 +68,7 @@ def overlay(
 
 
 def left_unnamed(running: SwitchState, vlans: Collection[int], ports: Collection[int]) -> tuple[int, ...]:
-    """List those of `vlans` that a push left between ``vlan 100`` and ``name``: no name, entries or foreign members."""
+    """Return those of `vlans` left between ``vlan 100`` and ``name``: without name, entries or foreign members."""
     unnamed = {v for v, name in zip(running.vlans.tolist(), running.vlan_names, strict=True) if not name}
     unnamed = unnamed.intersection(vlans) - {DEFAULT_VLAN, *running.entry_vlan.tolist()}
     if unnamed:
@@ -86,10 +89,10 @@ def conflicts(
     where: str,
     name_of: Callable[[int], str] = _short,
 ) -> tuple[Finding, ...]:
-    """List what stands on the switch in the way of `target`; nothing may be sent while there is any.
+    """Return the conflicts of `target` with the switch's configuration; while there is any, nothing may be sent.
 
     An unnamed VLAN that holds nothing outside the fabric's `ports` may be adopted: a push interrupted between
-    ``vlan 100`` and ``name`` leaves one. `where` is the switch's name; `name_of` names a port in its own words.
+    ``vlan 100`` and ``name`` leaves one. `where` is the switch's name; `name_of` names a port in the model's words.
     """
     found: list[Finding] = []
     names = dict(zip(running.vlans.tolist(), running.vlan_names, strict=True))
@@ -122,11 +125,11 @@ def conflicts(
 def lockout(
     wanted: SwitchState, ports: Collection[int], where: str, physical: int | None = None
 ) -> tuple[Finding, ...]:
-    """Find that no enabled port outside the fabric's `ports` would be left in VLAN 1.
+    """Return a finding if no enabled port outside the fabric's `ports` would remain in VLAN 1.
 
-    A switch is managed through VLAN 1 until somebody says otherwise, and the fabric's ports leave it: with no other
-    port in it, the session that sends the lines is the last one there will be. Of the ports after the first `physical`,
-    the port-channels, those count that have a member.
+    By default a switch is managed through VLAN 1, which the fabric's ports leave. Without another port in it, the
+    session that sends the lines is the last one possible. Of the ports after the first `physical`, the port-channels,
+    those with a member count.
     """
     bound = set(wanted.lag.tolist())
     for port in set(range(1, wanted.ports + 1)).difference(ports):

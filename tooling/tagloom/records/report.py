@@ -1,4 +1,4 @@
-"""What a report shows of a build, gathered from whoever knows it."""
+"""The contents of a build's report."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from tagloom.records.forecast import Forecast
     from tagloom.records.sleep import Eee
 
-ON, OFF, SLOW, SLEEPING = "on", "off", "slow", "eee"  # how a link stands
+ON, OFF, SLOW, SLEEPING = "on", "off", "slow", "eee"  # the states of a link
 
 
 @dataclass(frozen=True, slots=True)
 class GapPoint:
-    """What a message waits after an idle gap, and the share of the gap asleep, both means over gaps like it."""
+    """The mean wait of a message after an idle gap, and the mean share of such gaps asleep."""
 
     gap_seconds: float
     periodic_wait_seconds: float
@@ -38,7 +38,7 @@ class LoadPoint:
 
 @dataclass(frozen=True, slots=True)
 class PowerStep:
-    """What the switches draw from a time on, in seconds since the first midnight by the clock on the wall."""
+    """The switches' power from a time on, in seconds since the first midnight, local time."""
 
     at_seconds: float
     settings: str
@@ -51,13 +51,13 @@ class Report:
     """A whole report.
 
     reason     why the paths are what they are; average_hops: switches on a path
-    load       float64[C], what each channel carries, in `load_unit`, scaled to 1 Gb/s of capacity
-    share      float64[C], the share of its capacity, None if nobody said how long the traffic took
-    states     how each link stands, by link; host_states: how each host's port stands, ON or SLEEPING
+    load       float64[C], the load of each channel in `load_unit`, scaled to 1 Gb/s of capacity
+    share      float64[C], the share of its capacity, None if the traffic's duration is unknown
+    states     the state of each link, by index; host_states: that of each host's port, ON or SLEEPING
     trees      the links that carry each VLAN, by its id
-    waves      a rollout's waves, as rollout.json has them
-    day        power over the days named in `days`, after which it begins anew; () if no timetable was given
-    left_out   what is not shown, and what would show it
+    waves      a rollout's waves, as in rollout.json
+    day        power over the days in `days`, which then repeat; () without a timetable
+    left_out   what is not shown, and the option that would show it
     """
 
     fabric: Fabric

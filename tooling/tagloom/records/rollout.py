@@ -1,4 +1,4 @@
-"""An ordered change of a whole fabric: waves of patches, with every state on the way proven."""
+"""An ordered change of a whole fabric: waves of patches, with every intermediate state proven."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ Cells = Mapping[str, tuple[tuple[int, int], ...]]  # memberships, by switch as (
 
 
 def cells_to_json(cells: Mapping[str, Collection[tuple[int, int]]]) -> list[dict[str, Any]]:
-    """Return memberships as plain values, an object for each."""
+    """Return memberships as plain values, one object each."""
     return [{"switch": name, "port": port, "vlan": vlan} for name, mine in cells.items() for vlan, port in mine]
 
 
 @dataclass(frozen=True)
 class Wave:
-    """Patches that may land in any order and interleaving, what every switch holds before and after, the proof.
+    """Patches that may be applied in any order and interleaving, every switch's state before and after, the proof.
 
     drain_seconds     the wait after the wave, for old frames to leave or links to come up
-    expected_seconds  what the whole wave takes, that wait included
-    lines             how many lines the proof found frames to feel, over all switches
-    downtime_seconds  how much of it hosts are paused; `paused`, whether they still are when it ends
-    assumptions             what it is proven under
-    fabrics           those that the states before and after it are of, None if it is the rollout's one fabric; it is
-                      proven for what both have (`records.fabric_pair.shared_part`)
+    expected_seconds  duration of the whole wave, including that wait
+    lines             number of lines that may affect frames, over all switches
+    downtime_seconds  how long hosts are paused; `paused`, whether they still are when it ends
+    assumptions       what the proof assumes
+    fabrics           those of the states before and after it, None if it is the rollout's one fabric; the proof is for
+                      what both have (`records.fabric_pair.shared_part`)
     floods            whether unicasts may be flooded in a VLAN that is one tree, so that no entry pins them
     until_up          whether the wait is for links that were off alone: it may end as soon as all are seen up
     """
@@ -59,13 +59,13 @@ class Wave:
 
     @cached_property
     def patches(self) -> tuple[Patch, ...]:
-        """Return what changes, a patch for each switch that changes."""
+        """Return a patch for each switch that changes."""
         touched = (name for name, held in self.before.items() if self.state[name] is not held)
         found = ((name, difference(self.before[name], self.state[name])) for name in touched)
         return tuple(Patch(name, changes) for name, changes in found if changes)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what is to be known of a wave, as plain values."""
+        """Return the wave as plain values for rollout.json."""
         return {
             "name": self.name,
             "why": self.why,
@@ -86,12 +86,12 @@ class Wave:
 
 @dataclass(frozen=True)
 class Growth:
-    """What a rollout between two fabrics has beside its waves.
+    """What a rollout between two fabrics has besides its waves.
 
-    fabric    the new one, and behind its switches those of the old one that are sent lines, with their links down
-    ports     by switch, the ports that either fabric has: all that is ever touched
-    left      what switches of the old fabric hold that are left alone
-    pairs_kept, pairs_added, pairs_removed  ordered pairs of hosts that both fabrics have, or one alone
+    fabric    the new one, followed by the old one's switches that are sent lines, with their links down
+    ports     by switch, the ports of either fabric: all that is ever changed
+    left      the states of switches of the old fabric that are left alone
+    pairs_kept, pairs_added, pairs_removed  ordered host pairs of both fabrics, of the new one, of the old one alone
     """
 
     fabric: Fabric
@@ -104,10 +104,10 @@ class Growth:
 
 @dataclass(frozen=True)
 class Rollout:
-    """The waves that lead from one FabricState to another; none means they are equal.
+    """The waves that lead from one FabricState to another; none if they are equal.
 
-    `reason` says why this strategy and not a shorter one, `assumed` what nobody has read from the switches. Where it
-    leads from one fabric to another, `growth` tells of both.
+    `reason` says why this strategy and not a shorter one, `assumed` what was not read from the switches. `growth`
+    describes both fabrics if the rollout leads from one to another.
     """
 
     strategy: str
@@ -122,12 +122,12 @@ class Rollout:
 
     @property
     def changes(self) -> int:
-        """Count the changed cells of all waves."""
+        """Return the number of changed cells of all waves."""
         return sum(len(patch.changes) for wave in self.waves for patch in wave.patches)
 
     @property
     def pruned(self) -> Cells:
-        """Return the memberships in VLANs of others that some wave changes, which the operator has allowed."""
+        """Return the memberships in foreign VLANs that some wave changes, which the operator allowed."""
         found: dict[str, set[tuple[int, int]]] = {}
         for patch in (patch for wave in self.waves if wave.assumptions.foreign for patch in wave.patches):
             found.setdefault(patch.switch, set()).update((each.vlan, each.port) for each in patch.changes)
@@ -135,7 +135,7 @@ class Rollout:
 
     @property
     def proven_states(self) -> int:
-        """Count the states of single switches that were proven, one for each line and one to begin with.
+        """Return the number of proven states of single switches: one per line and the first.
 
         Every combination of them within a wave is covered, their product over all switches.
         """
@@ -143,13 +143,13 @@ class Rollout:
 
     @property
     def downtime_seconds(self) -> float:
-        """Add up for how long hosts are paused."""
+        """Return the total time for which hosts are paused."""
         return sum(wave.downtime_seconds for wave in self.waves)
 
     def to_json(self) -> dict[str, Any]:
         """Return the figures with the keys of the command line.
 
-        Waves cut off none of the pairs that are there before and after, and work, unless hosts are paused on purpose.
+        Waves cut off no pair that has a path and is there before and after, unless hosts are paused on purpose.
         """
         pairs = self.growth.pairs_kept if self.growth else self.before_proof.pairs
         cut_now = self.before_proof.unreachable_pairs

@@ -17,11 +17,11 @@ UNUSED, DELIVERED = -2, -1
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """A routing relation C x N -> C: the channel that follows from the in-channel and the destination alone.
+    """A routing relation C x N -> C: in-channel and destination alone determine the next channel.
 
     first      int32[S, N], the first channel from a source to a switch
-    following  int32[C, N], the channel after channel c on the way to a switch
-    Both hold DELIVERED (-1) at the destination itself and UNUSED (-2) where no path goes.
+    following  int32[C, N], the channel after channel c on the path to a switch
+    Both are DELIVERED (-1) at the destination itself and UNUSED (-2) if no path leads there.
     """
 
     first: NDArray[np.int32]
@@ -30,12 +30,12 @@ class Relation:
 
 @dataclass(frozen=True, eq=False)
 class Departures:
-    """A routing relation C x N -> C as the ports frames leave by; T switches have hosts.
+    """A routing relation C x N -> C as egress ports; T switches have hosts.
 
     targets    int32[T], the switches with hosts, ascending
-    first      uint8 or uint16[S, T], the port by which a source leaves towards a target
-    following  uint8 or uint16[C, T], the port by which what came in by a channel leaves towards a target
-    Both hold 0 where no path goes and `here`, which no port has as its number, at the target itself.
+    first      uint8 or uint16[S, T], the egress port of a source towards a target
+    following  uint8 or uint16[C, T], the egress port towards a target of frames that enter by a channel
+    Both are 0 if no path leads there, and `here`, which is no port's number, at the target itself.
     """
 
     targets: NDArray[np.int32]
@@ -48,17 +48,17 @@ class Departures:
 class Routes:
     """The path from every source to every switch that has hosts.
 
-    A source is a set of hosts of one switch that share all their paths; with S sources and N switches:
+    A source is a set of hosts of one switch that share all their paths. With S sources and N switches:
 
-    source_of_host  int32[H], the source each host belongs to
-    root            int32[S], the switch a source sits at
-    parent          int32[S, N], the channel by which the source's tree enters a switch;
-                    -1 at the root and where the tree does not go; None if the paths of a source are no tree
-    relation        where the next channel follows from the in-channel and the destination; else None
+    source_of_host  int32[H], the source of each host
+    root            int32[S], the switch of a source
+    parent          int32[S, N], the channel by which the source's tree enters a switch, -1 at the root and outside the
+                    tree; None if the paths of a source are no tree
+    relation        the next channel by in-channel and destination; None if they do not determine it
 
-    At least one of `parent` and `relation` is there; where both are, they say the same paths. Fixed VLAN assignment
-    needs trees (Koibuchi et al. 2011, Sect. 3.2.1 takes them for granted; arbitrary minimal paths are none), renamed
-    assignment needs the relation. `method` names the routing, `reason` says why it was chosen.
+    At least one of `parent` and `relation` exists; if both do, they agree. Fixed VLAN assignment needs trees (Koibuchi
+    et al. 2011, Sect. 3.2.1 takes them for granted; arbitrary minimal paths are none), renamed assignment needs the
+    relation. `method` names the routing, `reason` says why it was chosen.
     """
 
     method: str
@@ -85,18 +85,18 @@ class Routes:
 
     @cached_property
     def sources(self) -> int:
-        """Count the sources."""
+        """Return the number of sources."""
         return len(self.root)
 
 
 @dataclass(frozen=True, eq=False)
 class DetourTrees:
-    """Trees that go round single failures, beside the trees of routes; F failures, S sources, X detours, N switches.
+    """Trees around single failures, beside the trees of routes; F failures, S sources, X detours, N switches.
 
-    links, switches  int32, the links and the switches whose loss is a failure each, links first
+    links, switches  int32, the links, then the switches, whose loss is a failure each
     root     int32[X], parent int32[X, N], the trees, as in Routes
-    choice   int32[F, S], the detour that each source takes after each failure, -1 if it keeps its own tree
-    unserved  how many (source, failure) keep it although they lose hosts that some detour reaches
+    choice   int32[F, S], the detour of each source after each failure, -1 if it keeps its own tree
+    unserved  number of (source, failure) cases that keep it although a detour reaches hosts it loses
     """
 
     links: NDArray[np.int32]

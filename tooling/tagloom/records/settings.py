@@ -1,4 +1,4 @@
-"""Which links are off, slowed or asleep, the trees that hosts send over, and what that saves."""
+"""Links that are off, slowed or asleep, the trees that hosts send over, and the saving."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ STEPS_MBPS = (10, 100, 1000, 2500, 5000, 10_000, 25_000, 40_000, 100_000)
 
 @dataclass(frozen=True, slots=True)
 class LinkSettings:
-    """The links (indices) to shut down or slow, with what was known when they were chosen.
+    """The links (indices) to shut down or slow, with the figures behind the choice.
 
-    Channel loads are bytes on the busiest unidirectional channel, scaled to 1 Gb/s of capacity. `lower_bound_watts` is
-    what no choice under the same rules falls below, by the program `bound_source` names. `forest` are the trees, as
-    links, that hosts send over where the method chose them, `tree_of_host` which (its port's PVID). `average_hops` are
-    switches on a path over all ordered pairs of hosts, a host with itself among them; None if nobody has asked.
+    Channel loads are bytes on the busiest unidirectional channel, scaled to 1 Gb/s of capacity. `lower_bound_watts`
+    bounds every choice under the same rules, by the program `bound_source`. `forest` are the trees, as links, that
+    hosts send over if the method chose them, and `tree_of_host` is each host's tree (its port's PVID). `average_hops`
+    are switches on a path over all ordered host pairs, including a host with itself; None if not computed.
     """
 
     method: str
@@ -43,7 +43,7 @@ class LinkSettings:
 
     @property
     def saving_percent(self) -> float:
-        """Return the saved share of the whole switches' power, in percent."""
+        """Return the saved share of the switches' total power, in percent."""
         return 100.0 * (self.watts_before - self.watts_after) / self.watts_before if self.watts_before else 0.0
 
 
@@ -53,10 +53,10 @@ def speeds_mbps(fabric: Fabric) -> list[int]:
 
 
 def lost_speed_steps(whole: Fabric, fabric: Fabric) -> frozenset[tuple[int, int]]:
-    """List the steps of speed, (link, Mb/s), that links have in the whole fabric and not in another of its cabling.
+    """Return the speed steps, (link, Mb/s), that links have in the whole fabric and lack in another of its cabling.
 
-    A link that is off lacks all its steps, one at 100 Mb/s those above: what several settings together need lacks the
-    steps that all of them lack, and a link comes up, or gets faster, where it gains one.
+    A link that is off lacks all its steps, one at 100 Mb/s those above. Several settings together lack the steps that
+    all of them lack. A link that gains a step comes up or gets faster.
     """
     pairs = enumerate(zip(speeds_mbps(whole), speeds_mbps(fabric), strict=True))
     return frozenset((i, step) for i, (full, now) in pairs for step in STEPS_MBPS if now < step <= full)

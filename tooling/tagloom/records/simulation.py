@@ -1,4 +1,4 @@
-"""Links that sleep, with the path of every pair of hosts, and the messages of a parallel program."""
+"""Links that sleep, the path of every host pair, and the messages of a parallel program."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class Network(NamedTuple):
 
     rate_bps       float64[C]
     back           int64[C], the channel of the same cable's other direction
-    timeout_seconds, sleep_seconds, wake_seconds  float64[C]; both directions of a cable alike where `together`
+    timeout_seconds, sleep_seconds, wake_seconds  float64[C]; equal in both directions of a cable if `together`
     together       bool[C], the PHY sleeps only when both directions are idle (1000BASE-T)
-    latency_seconds  float64[C], from the end of a frame on the wire to the moment the next node may send it
-    path_start     int64[H * H + 1], where the path of the pair (source * H + destination) begins in `path`
+    latency_seconds  float64[C], from the end of a frame on the wire to when the next node may send it
+    path_start     int64[H * H + 1], the offset in `path` of the path of each pair (source * H + destination)
     path           int64[...]
-    buffer_bits    what a switch holds of the frames that came in by one channel; what comes on top is lost
-    pause          802.3x: a switch stops a channel when its buffer is half full, until it is a quarter full
+    buffer_bits    a switch's buffer for frames from one channel; the excess is lost
+    pause          802.3x: a switch pauses a channel while its buffer goes from half full to a quarter full
     """
 
     rate_bps: NDArray[np.float64]
@@ -40,20 +40,20 @@ class Network(NamedTuple):
 
     @property
     def hosts(self) -> int:
-        """Count the hosts."""
+        """Return the number of hosts."""
         return round(float(np.sqrt(len(self.path_start) - 1)))
 
 
 class Program(NamedTuple):
-    """A parallel program of R ranks and K steps: compute, send this step's messages, wait for those to oneself.
+    """A parallel program of R ranks and K steps: compute, send this step's messages, wait for the received ones.
 
-    host             int64[R], where each rank runs; messages within a host cost nothing
+    host             int64[R], the host of each rank; messages within a host cost nothing
     compute_seconds  float64[K, R]
-    first_message    int64[K * R + 1], where the messages of (step * R + rank) begin in the next two
+    first_message    int64[K * R + 1], the offset of the messages of (step * R + rank) in the next two
     destination      int64[M], a rank
     volume_bytes     float64[M]
-    waits            False for senders that wait for nobody: traffic of given arrival times
-    frame_bytes      the most one frame carries
+    waits            False for senders that do not wait: traffic of given arrival times
+    frame_bytes      the maximum payload of a frame
     overhead_bytes   added to every frame on the wire (headers, preamble, gap)
     """
 
@@ -68,10 +68,10 @@ class Program(NamedTuple):
 
     @property
     def frames(self) -> NDArray[np.int64]:
-        """Count the frames of every message, int64[M]; an empty message still takes one."""
+        """Return the number of frames of every message, int64[M]; an empty message still takes one."""
         return np.maximum(1, np.ceil(self.volume_bytes / self.frame_bytes)).astype(np.int64)
 
     @property
     def wire_bits(self) -> NDArray[np.float64]:
-        """Count the bits every message puts on the wire, float64[M]."""
+        """Return the bits that every message puts on the wire, float64[M]."""
         return np.asarray(8.0 * (self.volume_bytes + self.frames * self.overhead_bytes), np.float64)

@@ -1,4 +1,4 @@
-"""The operator's own lines for a switch, beside those that tagloom plans; secrets stand in them as marks."""
+"""The operator's own lines for a switch, beside those that tagloom plans; marks stand for secrets."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _QUOTED = re.compile(r""""([^"]*)"|'([^']*)'""")
 
 @dataclass(frozen=True, slots=True)
 class SiteLine:
-    """One line that a switch's running configuration is to show, and where it stands.
+    """One line that a switch's running configuration must show, and its place.
 
-    text   the line; a secret stands as a mark, ``<secret:NAME>``
-    where  file and line of the template that says it
-    block  the line that opens its block, "" outside of any; `ports` or `vlan` are what that is about
+    text   the line; a secret is a mark, ``<secret:NAME>``
+    where  file and line of the template with it
+    block  the line that opens its block, "" outside of any; `ports` or `vlan` are the block's
     opens  whether the line opens a block of its own
     """
 
@@ -33,36 +33,36 @@ class SiteLine:
 
     @property
     def removed(self) -> str:
-        """Return how the lines begin that must not be shown, "" for a line that must be."""
+        """Return the prefix that no line may have, for a "no ..." line; "" for a line that must be there."""
         return self.text.removeprefix("no ") if self.text.startswith("no ") else ""
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """List the names of the secrets in it."""
+        """Return the names of the secrets in it."""
         return tuple(SECRET.findall(self.text) + SECRET.findall(self.block))
 
     @property
     def title(self) -> str:
-        """Return the line with its block, as people are shown it."""
+        """Return the line with its block, secrets masked, for display."""
         return masked(f"{self.block}: {self.text}" if self.block else self.text)
 
     def filled(self, secrets: Mapping[str, str]) -> Self:
-        """Return it with the secrets themselves; whoever holds it must not show it. Raises KeyError without one."""
+        """Return it with the secrets filled in; it must then not be shown. Raises KeyError if one is missing."""
         text, block = (SECRET.sub(lambda found: secrets[found[1]], each) for each in (self.text, self.block))
         return replace(self, text=text, block=block)
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain values; `from_json` reads them back."""
+        """Return it as plain values; `from_json` reads them."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> Self:
-        """Read what `to_json` gave."""
+        """Return a line from the output of `to_json`."""
         return cls(**{**plain, "ports": tuple(plain["ports"])})
 
 
 def masked(text: str) -> str:
-    """Return a text with a mask in the place of each secret's mark.
+    """Return a text with `MASK` in place of each secret's mark.
 
     >>> masked("snmp-server community <secret:community> ro")
     'snmp-server community ******** ro'
@@ -71,7 +71,7 @@ def masked(text: str) -> str:
 
 
 def plain_line(text: str) -> str:
-    """Return a line as two spellings of it are compared: single blanks, and no quotes around values.
+    """Return a line normalised for comparison: single blanks, and no quotes around values.
 
     >>> plain_line('description  "to s1"') == plain_line("description to s1")
     True

@@ -1,4 +1,4 @@
-"""What is asked of SNMP agents and what they answered, before anybody says what it means."""
+"""Requests to SNMP agents and their answers, before interpretation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PRIV_PROTOCOLS = ("AES", "AES-192", "AES-256", "DES")
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """Who asks: by version "3" a user with authentication and privacy (RFC 3414), by "2c" a community."""
+    """SNMP credentials: for version "3" a user with authentication and privacy (RFC 3414), for "2c" a community."""
 
     version: str = "3"
     user: str = ""
@@ -30,7 +30,7 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to read of every agent: single instances, and tables as columns that are walked together."""
+    """What to read from every agent: single instances, and tables as columns that are walked together."""
 
     scalars: tuple[Oid, ...] = ()
     tables: tuple[tuple[Oid, ...], ...] = ()
@@ -38,12 +38,12 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """What one agent answered.
+    """One agent's answers.
 
-    `at` is the time in seconds since the epoch when its single instances came (sysUpTime among them), or the reading
-    ended where none were asked for; `seconds` how long all of it took. `error` says why
-    there is no reading, or "" ; `complaints` what was wrong with one that there is. `scalars` holds the instances that
-    exist; `columns` the rows of every column that was asked for, in the order of their walk.
+    `at` is the time, in seconds since the epoch, when its single instances came (sysUpTime among them), or of the end
+    if none were requested; `seconds` is the duration of the reading. `error` says why there is no reading, or "";
+    `complaints` what was wrong with one. `scalars` holds the instances that exist, `columns` the rows of every
+    requested column, in the order of the walk.
     """
 
     at: float

@@ -1,4 +1,4 @@
-"""What one switch forwards by, in no vendor's words: VLANs, ports, static entries, spanning tree, aging."""
+"""A switch's forwarding state, vendor-neutral: VLANs, ports, static entries, spanning tree, aging."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ BROADCAST = 0xFFFF_FFFF_FFFF
 MAX_VLAN = 4094  # IEEE 802.1Q-2018, 9.6: 0 and 4095 are reserved
 DISCARD_PVID = 0  # untagged frames are dropped (ROS writes it as PVID 4095)
 DEFAULT_AGING_SECONDS = 300  # IEEE 802.1Q-2018, table 8-6
-OWNED_VLAN_NAME = "tagloom"  # a VLAN with a name that begins so is ours; every other VLAN is never touched
+OWNED_VLAN_NAME = "tagloom"  # prefix of the names of tagloom's VLANs; no other VLAN is ever changed
 
 
 class PortMode(IntEnum):
-    """How a port treats VLANs; PVID and membership below hold in every mode."""
+    """The VLAN mode of a port; its PVID and memberships are kept in every mode."""
 
     ACCESS = 0
     GENERAL = 1
@@ -50,7 +50,7 @@ class FlowControl(IntEnum):
 
 
 class Membership(IntEnum):
-    """How a port belongs to a VLAN: not at all, or with frames leaving untagged or tagged."""
+    """A port's membership in a VLAN: none, or with frames leaving untagged or tagged."""
 
     NONE = 0
     UNTAGGED = 1
@@ -59,7 +59,7 @@ class Membership(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class PortView:
-    """Show one port of a SwitchState for reading; `untagged` and `tagged` are ascending VLAN ids."""
+    """A read-only view of one port of a SwitchState; `untagged` and `tagged` are ascending VLAN ids."""
 
     number: int
     mode: PortMode
@@ -79,7 +79,7 @@ class PortView:
 
 @dataclass(frozen=True, eq=False)
 class SwitchState:
-    """The complete forwarding state of one switch; the record every room of tagloom shares.
+    """The complete forwarding state of one switch, shared by all packages of tagloom.
 
     With P ports (port number n is index n - 1; port-channels are ports, numbered after the physical ones), V VLANs and
     E static entries. A member of a port-channel forwards by the port-channel's settings, not by its own:
@@ -158,27 +158,27 @@ class SwitchState:
 
     @property
     def ports(self) -> int:
-        """Count the switch's ports."""
+        """Return the number of the switch's ports."""
         return len(self.mode)
 
     @cached_property
     def vlan_index(self) -> dict[int, int]:
-        """Map a VLAN id to its row in `membership`."""
+        """Return each VLAN's row in `membership` by its id."""
         return {int(v): i for i, v in enumerate(self.vlans)}
 
     @cached_property
     def owned_vlans(self) -> tuple[int, ...]:
-        """List the VLANs that tagloom made, by their name."""
+        """Return the VLANs that tagloom made, recognised by name."""
         named = zip(self.vlans.tolist(), self.vlan_names, strict=True)
         return tuple(vlan for vlan, name in named if name.startswith(OWNED_VLAN_NAME))
 
     def member(self, vlan: int, port: int) -> Membership:
-        """Return how port number `port` belongs to `vlan`; a VLAN that does not exist has no members."""
+        """Return the membership of port number `port` in `vlan`; a VLAN that does not exist has no members."""
         row = self.vlan_index.get(vlan)
         return Membership.NONE if row is None else Membership(int(self.membership[row, port - 1]))
 
     def entry(self, vlan: int, mac: int) -> tuple[int, ...]:
-        """Return the ports a static entry points (vlan, mac) at, ascending; () if there is none."""
+        """Return the ports of the static entry for (vlan, mac), ascending; () if there is none."""
         low = int(np.searchsorted(self.entry_vlan, vlan, "left"))
         high = int(np.searchsorted(self.entry_vlan, vlan, "right"))
         at = low + int(np.searchsorted(self.entry_mac[low:high], np.uint64(mac), "left"))
@@ -189,7 +189,7 @@ class SwitchState:
         return tuple(ports)
 
     def port(self, number: int) -> PortView:
-        """Show port `number` (from 1)."""
+        """Return a view of port `number` (from 1)."""
         p = number - 1
         column = self.membership[:, p]
         return PortView(
@@ -211,18 +211,17 @@ class SwitchState:
 
     @classmethod
     def factory(cls, ports: int) -> SwitchState:
-        """Make the state a switch leaves the factory with: all ports untagged in VLAN 1, spanning tree on."""
+        """Return the factory default: all ports untagged in VLAN 1, spanning tree on."""
         return SwitchEditor.blank(ports).freeze()
 
 
 @dataclass(slots=True)
 class SwitchEditor:
-    """Change a switch's state the way a switch does, line by line, then `freeze` it.
+    """A mutable switch state that changes as a switch does, line by line; `freeze` returns the SwitchState.
 
-    The side effects are the switch's: deleting a VLAN takes its memberships and static entries with it and
-    sets PVIDs that named it to 1 (PowerConnect 5548 user guide p. 471); joining a VLAN untagged replaces a
-    tagged membership. Methods raise KeyError where the VLAN does not exist; parsers and the virtual rack turn
-    that into the family's own error line.
+    It has the switch's side effects. Deleting a VLAN deletes its memberships and static entries and sets PVIDs that
+    named it to 1 (PowerConnect 5548 user guide p. 471). Joining a VLAN untagged replaces a tagged membership. Methods
+    raise KeyError if the VLAN does not exist; parsers and the virtual rack turn that into the family's own error line.
     """
 
     ports: int
@@ -246,7 +245,7 @@ class SwitchEditor:
 
     @classmethod
     def blank(cls, ports: int) -> SwitchEditor:
-        """Start from the factory default of a switch with `ports` ports."""
+        """Return an editor of the factory default of a switch with `ports` ports."""
         return cls(
             ports=ports,
             vlans={DEFAULT_VLAN: ""},
@@ -266,7 +265,7 @@ class SwitchEditor:
 
     @classmethod
     def of(cls, state: SwitchState) -> SwitchEditor:
-        """Start from an existing state."""
+        """Return an editor of an existing state."""
         members: dict[int, dict[int, Membership]] = {}
         for vlan, row in zip(state.vlans.tolist(), state.membership, strict=True):
             members[vlan] = {int(p) + 1: Membership(int(row[p])) for p in np.flatnonzero(row)}
@@ -296,7 +295,7 @@ class SwitchEditor:
         )
 
     def create_vlan(self, vlan: int) -> None:
-        """Create a VLAN; one that exists stays as it is. Raises ValueError outside 1..4094."""
+        """Create a VLAN unless it exists. Raises ValueError outside 1..4094."""
         if not 1 <= vlan <= MAX_VLAN:
             raise ValueError(f"VLAN {vlan} is not in 1..{MAX_VLAN}")
         self.vlans.setdefault(vlan, "")
@@ -325,13 +324,13 @@ class SwitchEditor:
             members[port] = how
 
     def set_pvid(self, port: int, vlan: int) -> None:
-        """Classify untagged frames of a port to a VLAN, or drop them (0). Raises KeyError for an unknown VLAN."""
+        """Set the VLAN of a port's untagged frames, 0 to drop them. Raises KeyError for an unknown VLAN."""
         if vlan != DISCARD_PVID:
             self.vlans[vlan]
         self.pvid[port - 1] = vlan
 
     def set_entry(self, vlan: int, mac: int, ports: Iterable[int]) -> None:
-        """Pin a MAC address of a VLAN to ports; no ports removes the entry. Raises KeyError for an unknown VLAN."""
+        """Set the ports of a static entry; no ports removes it. Raises KeyError for an unknown VLAN."""
         self.vlans[vlan]
         wanted = tuple(sorted(set(ports)))
         if wanted:
@@ -340,7 +339,7 @@ class SwitchEditor:
             self.entries.pop((vlan, mac), None)
 
     def freeze(self) -> SwitchState:
-        """Return the state as it stands."""
+        """Return the edited state."""
         ids = sorted(self.vlans)
         membership = np.zeros((len(ids), self.ports), np.uint8)
         for row, vlan in enumerate(ids):
@@ -383,12 +382,12 @@ class SwitchEditor:
         return vlan[order], mac[order], port[order]
 
 
-# Fabric-wide: what every switch holds, by switch name in the fabric's order.
+# A fabric's state: the state of every switch by name, in the fabric's order.
 FabricState = dict[str, SwitchState]
 
 
 def dead_states(fabric: Fabric) -> FabricState:
-    """Return what a dead switch counts as: nothing configured, cut off by its neighbours' ports."""
+    """Return the states of dead switches: nothing configured, all ports shut."""
     state: FabricState = {}
     for switch, ports in zip(fabric.switches, fabric.ports, strict=True):
         if not switch.up:

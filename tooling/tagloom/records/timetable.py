@@ -1,4 +1,4 @@
-"""A day of traffic, the settings worth having over it, and the times at which each begins."""
+"""A day of traffic, the candidate settings for it, and the times at which each begins."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ ALL_ON = "all-on"  # the settings that turn nothing off
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """What hosts sent over a day, interval by interval, in order and without gaps.
+    """The traffic between hosts over a day, interval by interval, in order and without gaps.
 
-    start_seconds  float64[T]: since midnight of the first day, by the clock on the wall
-    seconds        float64[T]: how long each lasts
+    start_seconds  float64[T]: since midnight of the first day, local time
+    seconds        float64[T]: the duration of each
     rate           float32[T, H, H]: bytes per second from host to host, zero on the diagonal
-    known          bool[T]: False if nobody measured: only everything on is safe there
+    known          bool[T]: False without a measurement: only everything on is safe then
     """
 
     start_seconds: NDArray[np.float64]
@@ -37,7 +37,7 @@ class History:
 
 @dataclass(frozen=True, eq=False)
 class Offer:
-    """What each of K settings costs over T intervals of a day, and what changing between them costs.
+    """The cost of each of K settings over T intervals of a day, and of changing between them.
 
     seconds        float64[T]
     joules         float64[K, T], inf if the settings cannot carry the interval's traffic
@@ -51,12 +51,12 @@ class Offer:
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """Which settings are in force in each interval of a day that repeats.
+    """The settings in force in each interval of a day that repeats.
 
     setting   int64[T], indices of an Offer
-    joules    of the day, changes charged
-    changes   the day's, from its last interval to its first counted too
-    exact     whether no choice of so many settings out of the Offer does better
+    joules    of the day, including changes
+    changes   of the day, including one from its last interval to its first
+    exact     whether no choice of as many settings out of the Offer is better
     """
 
     setting: NDArray[np.int64]
@@ -66,13 +66,13 @@ class Schedule:
 
     @property
     def used(self) -> tuple[int, ...]:
-        """List the settings in use, each once, ascending."""
+        """Return the settings in use, each once, ascending."""
         return tuple(np.unique(self.setting).tolist())
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """In cron words when settings begin to hold; `settings` names a file, or is ALL_ON."""
+    """The time in cron words at which settings begin to apply; `settings` names a file, or is ALL_ON."""
 
     when: str
     settings: str
@@ -82,12 +82,14 @@ class Rule:
 class Timetable:
     """Rules and the settings files they name.
 
-    `dwell_seconds` is the least time between two changes on purpose, `changes_a_day` the most of them in 24 hours;
-    a link that must come back up waits for neither. `repair` says what becomes of what dies: auto, propose or off;
-    paths go home once it has been back for `repair_hold_seconds`. `backup` says how often running configurations are
-    kept: daily or off; `protect` for which single failures detours are installed with every plan: none, link or switch,
-    or "" for those of the build that was applied before.
-    `traps` is the address at which notifications of switches are heard, if any.
+    dwell_seconds   least time between two deliberate changes; a link that must come up does not wait for it
+    changes_a_day   the most of them in 24 hours; likewise
+    repair          what to do when a part dies: auto, propose or off
+    repair_hold_seconds  how long a part must be back before paths return to it
+    backup          how often running configurations are stored: daily or off
+    protect         the single failures for which every plan installs detours: none, link or switch; "" = as in the
+                    build that was applied before
+    traps           the address at which switches' notifications are received, if any
     """
 
     rules: tuple[Rule, ...]
@@ -104,10 +106,10 @@ class Timetable:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """At what load all links come on, and when they may go off again.
+    """The load at which all links come on, and when they may go off again.
 
     `raise_above` and `lower_below` are shares of a channel's speed; `hold_seconds` is how long the load must have
-    stayed below the second before settings hold again. The last two are those of a Timetable.
+    stayed below the second before settings apply again. The last two are those of a Timetable.
     """
 
     raise_above: float = 0.7
@@ -119,10 +121,10 @@ class Watch:
 
 @dataclass(frozen=True, slots=True)
 class TimetableProgress:
-    """What a running timetable remembers; times are seconds since the epoch.
+    """The memory of a running timetable; times are seconds since the epoch.
 
-    settings    the names whose links are on together, () if it is not known what runs
-    raised      whether load brought all links up; `busy_at` when it was last too high to let them go again
+    settings    the names whose links are on together, () if unknown
+    raised      whether load brought all links up; `busy_at` when it was last too high to let them go off
     changed_at  when settings last changed; `lowered_at` when links last went off, within a day
     """
 
@@ -135,9 +137,9 @@ class TimetableProgress:
 
 @dataclass(frozen=True, slots=True)
 class DeadStatus:
-    """How repair stands: what is dead, pairs that are cut off, repairs done and failed since the start.
+    """The state of repair: dead parts, pairs cut off, repairs done and failed since the start.
 
-    `away` tells that something is dead, or that paths have not gone home yet: settings of links wait.
+    `away` tells that something is dead, or that paths have not returned yet: link settings wait.
     """
 
     dead_links: int = 0
@@ -150,7 +152,7 @@ class DeadStatus:
 
 @dataclass(frozen=True, slots=True)
 class ClockStatus:
-    """How a running timetable stands, for those who watch it."""
+    """The state of a running timetable, for observers."""
 
     at: float
     settings: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What hosts send each other: bytes and messages by ordered pair."""
+"""Traffic between hosts: bytes and messages by ordered pair."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Traffic:
 
     volume_bytes  float64[H, H], row = source, zero on the diagonal (a message to oneself never leaves the host)
     messages      float64[H, H]
-    seconds       how long it took, or None if nobody said
-    communication_seconds  how much of it a process was inside MPI calls on average, or None if nobody said
-    remarks       what the format it came in cannot know, for people
+    seconds       its duration, or None if unknown
+    communication_seconds  mean time of a process inside MPI calls, or None if unknown
+    remarks       what the source format cannot express, for people
     """
 
     volume_bytes: NDArray[np.float64]
@@ -37,6 +37,6 @@ class Traffic:
         self.messages.setflags(write=False)
 
     def of_hosts(self, kept: Sequence[int]) -> Traffic:
-        """Return what some hosts send each other, by their indices."""
+        """Return the traffic among some hosts, given by index."""
         both = np.ix_(kept, kept)
         return replace(self, volume_bytes=self.volume_bytes[both], messages=self.messages[both])

@@ -1,4 +1,4 @@
-"""Which VLANs carry which sources, and the state every switch must have for it."""
+"""Which VLANs carry which sources, and the state of every switch for it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class VlanPlan:
-    """A VLAN assignment and what it makes of every switch.
+    """A VLAN assignment and its state for every switch.
 
-    assignment   "fixed" (a frame keeps its VLAN all the way) or "renamed" (each switch tags anew by in-port)
+    assignment   "fixed" (a frame keeps its VLAN along the path) or "renamed" (each switch retags by in-port)
     vlans        VLANs of the fabric for fixed; the most in one switch for renamed (Koibuchi et al. 2011, Table 3)
     host_vlan    int32[H], the PVID of each host's port
     state        the target of every switch
-    broadcast    how each broadcast comes once: "flood" (by flooding alone), "tree" (by group entries along one tree),
-                 or "static-arp" (it may come several times; the hosts must do without ARP requests)
-    remarks      what whoever applies the plan must know
+    broadcast    how each broadcast arrives once: "flood" (by flooding alone), "tree" (by group entries along one tree),
+                 or "static-arp" (it may arrive several times; the hosts must do without ARP requests)
+    remarks      what the person who applies the plan must know
     """
 
     assignment: str

@@ -1,4 +1,4 @@
-"""What was proven of a wave: of every interleaving of its switches' line positions, and of every frame under way."""
+"""The proof of a wave: every interleaving of its switches' lines, and every frame in flight."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ProofAssumptions:
-    """Under which assumptions a wave is proven; those of a fabric that runs as planned are the default.
+    """The assumptions under which a wave is proven; the default is a fabric that runs as planned.
 
-    paused    what hosts send may be dropped as it enters
-    learning  VLANs in which unicasts that no entry pins are flooded, or follow what was learned: each must be one tree,
+    paused    frames of hosts may be dropped at ingress
+    learning  VLANs in which unicasts without an entry are flooded, or follow a learned address: each must be one tree,
               where both lead to the same host, once
-    lossy     no port sends PAUSE, so no frame holds a buffer while it waits and nothing can deadlock; that no frame
-              goes round is then proven destination by destination
-    spanning  spanning tree runs on some switches; whoever composed the wave knows that it blocks no more than `blocked`
+    lossy     no port sends PAUSE, so no frame holds a buffer while it waits and nothing can deadlock; freedom from
+              loops is then proven destination by destination
+    spanning  spanning tree runs on some switches, and blocks no more than `blocked`; the composer of the wave ensures
+              that
     blocked   (switch index, port number) of the ports that spanning tree keeps from forwarding during the whole wave
-    keeping   pairs that do not work before the wave, or shall not after it, may do anything; all others work at every
-              line, and nothing storms: where some are cut off already
-    foreign   nothing changes but where VLANs of others lead: what is proven is that none storms or is cut at any line
-    apart     indices of switches that nothing is proven of: their links are shut, or dead
-    stuck     switches that stopped somewhere on the way from one state to another and take no lines of this wave
-    transient_ports  (switch name, port number) of hosts that are leaving or have not come yet: what they send must do
-              no harm, whatever becomes of it
+    keeping   for fabrics in which some pairs are cut off already: pairs without a path before the wave, or not meant to
+              have one after it, may do anything; all others keep a path at every line, and nothing storms
+    foreign   only the topology of foreign VLANs changes: it is proven that none storms or is cut at any line
+    apart     indices of switches outside the proof: their links are shut, or dead
+    stuck     switches that stopped between two states and take no lines of this wave
+    transient_ports  (switch name, port number) of hosts that are leaving or have not arrived yet: their frames must do
+              no harm, whatever becomes of them
     """
 
     paused: bool = False
@@ -47,7 +48,7 @@ class ProofAssumptions:
     transient_ports: frozenset[tuple[str, int]] = frozenset()
 
     def to_json(self) -> dict[str, Any]:
-        """Return what a file keeps of the assumptions: all but who is stuck."""
+        """Return the assumptions as stored in files: all but `stuck`."""
         return {
             "paused": self.paused,
             "learning": sorted(self.learning),
@@ -66,7 +67,7 @@ class ProofAssumptions:
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> Self:
-        """Read what `to_json` gave."""
+        """Return the assumptions from the output of `to_json`."""
         return cls(
             paused=bool(plain.get("paused", False)),
             learning=frozenset(map(int, plain.get("learning", ()))),
@@ -92,7 +93,7 @@ class WaveProof:
     frame_states   (switch, in-port, tag, destination) that frames can be in, over all those states
     held, wanted   the channel dependencies of all frames, each once, int64
     cycle          the channels of a dependency cycle, or ()
-    findings       the smallest witness of each thing that is wrong; empty = proven
+    findings       the smallest witness of each fault; empty = proven
     """
 
     frame_states: int

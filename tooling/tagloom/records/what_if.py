@@ -1,4 +1,4 @@
-"""What the loss of each link or switch, alone, does to the pairs of hosts, detours taken."""
+"""The effect of losing each link or switch alone on host pairs, with detours taken."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class Loss:
     """One failure that leaves pairs without a path although they are connected.
 
     dead   the link by its two ends, or the switch, as in Detour
-    cut    ordered pairs that it parts, or of whose hosts it takes one
-    saved  ordered pairs that it breaks and new PVIDs bring back
-    unprotected  ordered pairs that are connected and do without a path; `pairs` are some of them, as "h3 -> h7"
+    cut    ordered pairs that it disconnects, or whose host it takes
+    saved  ordered pairs that it breaks and new PVIDs restore
+    unprotected  ordered pairs that are connected but have no path; `pairs` are some of them, as "h3 -> h7"
     """
 
     dead: tuple[str, ...]
@@ -29,21 +29,21 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """Every single failure of a kind, over all ordered pairs of hosts.
+    """All single failures of a kind, over all ordered host pairs.
 
     kind         "links" or "switches"
-    failures     how many there are
-    protected, unprotected  (pair, failure) that are connected then, with and without a path after PVIDs have changed
-    saved        of the protected, those that a failure breaks until then
+    failures     number of them
+    protected, unprotected  (pair, failure) cases still connected, with and without a path after the change of PVIDs
+    saved        of the protected, those that are cut until then
     cut_pairs_max, unprotected_pairs_max  by the worst failure
-    pvids_max    ports of hosts that change after the worst failure
+    pvids_max    host ports that change after the worst failure
     deadlock_free  no cycle in the dependencies of all frames before, during and after every one of them together;
-                   `deadlock_cycle` names its channels else
-    broadcast_exactly_once  every broadcast reaches each host that its sender's frames reach once, in each of these
-                   states; None if entries lead broadcasts along a tree of their own
-    storm_free   nothing goes round in any of them
+                 otherwise `deadlock_cycle` names its channels
+    broadcast_exactly_once  in each of these states, every broadcast reaches each host that its sender's frames reach
+                 once; None if entries lead broadcasts along a tree of their own
+    storm_free   nothing loops in any of them
     load_before, load_max  pairs on the busiest channel, before and after the worst failure
-    hops_before, hops_max  channels on the way of all pairs, likewise
+    hops_before, hops_max  total path length of all pairs, likewise
     losses       the failures that leave pairs unprotected
     dependencies  (held, wanted), int64: those between channels, of all frames in all these states
     """

@@ -1,4 +1,4 @@
-"""Decide whether some links can carry the traffic at all: a whole tree for every host, and no dependency cycle."""
+"""Decide whether some links can carry the traffic: a spanning tree for every host, and no dependency cycle."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.regulate.moves import Net
 
-MOST_TREES = 3_000  # spanning trees of the links beyond which the question is not asked
+MOST_TREES = 3_000  # spanning trees; beyond, the question is left open
 MOST_COLUMNS = 60_000  # senders times trees
 
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """An answer: `can`, None if time or size left it open; and the trees that do, by the hosts' own numbers."""
+    """An answer: `can`, None if time or size left it open; and the trees, with the tree of each host."""
 
     can: bool | None
     forest: list[list[int]]
@@ -50,10 +50,11 @@ def carry(
 ) -> Verdict:
     """Return a spanning tree of the links `on` for every host, no channel over `limit` bytes at 1 Gb/s, or NO.
 
-    A program of HiGHS chooses one tree of all there are for each host that sends, and one for each switch whose hosts
-    do not: all hosts of such a switch take the same turns. Cycles of turns it closes are forbidden one by one, and so
-    is each set of trees that its tolerances let overload a channel, until there is none or nothing is left. Every
-    fixed assignment is such a choice (a host's port has one PVID, a VLAN is a tree), so "no" is a proof.
+    A mixed-integer program (HiGHS) chooses one of all trees for each host that sends, and one for each switch whose
+    hosts do not send, since they all take the same turns. Each cycle of turns that a solution closes is forbidden, and
+    so is each set of trees that overloads a channel within the solver's tolerances. This repeats until a solution is
+    valid or none is left. Every fixed assignment is such a choice (a host's port has one PVID, a VLAN is a tree), so
+    "no" is a proof.
     """
     began = clock()
     alive = np.flatnonzero(fabric.joined).tolist()
@@ -68,7 +69,7 @@ def carry(
     every = (_paths(fabric, net, s, who, trees) for s, who in enumerate(senders))
     paths = [path for some in every for path in some if _fits(fabric, path, limit)]
     alike = {(path.sender, *sorted(path.load.items())): path for path in paths}
-    if (left := seconds - (clock() - began)) > 0:  # far fewer trees where turns do not matter
+    if (left := seconds - (clock() - began)) > 0:  # far fewer trees if turns are ignored
         if (chosen := _Program(fabric, list(alike.values()), len(senders), limit).solve(left)) is None:
             return OPEN
         if not chosen:
@@ -87,7 +88,7 @@ def carry(
 
 
 class _Program:
-    """The program of one tree for each sender."""
+    """The integer program that chooses one tree for each sender."""
 
     def __init__(self, fabric: Fabric, paths: list[_Path], senders: int, limit: float) -> None:
         self._paths = paths
@@ -103,7 +104,7 @@ class _Program:
         self._overloads: list[list[int]] = []
 
     def solve(self, seconds: float) -> list[int] | None:
-        """Choose the trees of all senders; [] if there is no choice, None if time ends first."""
+        """Return the chosen trees of all senders; [] if there is no solution, None if the time runs out first."""
         from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 - a third of a second to load
         from scipy.sparse import csr_matrix  # noqa: PLC0415 - as above
 
@@ -138,8 +139,8 @@ class _Program:
         return None if answer.x is None else np.flatnonzero(answer.x[: len(self._paths)] > 0.5).tolist()
 
     def cut(self, chosen: list[int]) -> bool:
-        """Forbid what makes a choice none: channels overloaded by whole bytes, and cycles of turns; tell if any did."""
-        import networkx as nx  # noqa: PLC0415 - a third of a second that most commands need not wait for
+        """Forbid what makes a solution invalid, overloaded channels and cycles of turns; return whether any did."""
+        import networkx as nx  # noqa: PLC0415 - a third of a second that most commands need not spend
 
         found = False
         for c, terms in self._on_channel.items():
@@ -159,9 +160,10 @@ class _Program:
 
 
 def _senders(net: Net) -> tuple[list[tuple[int, NDArray[np.float64]]], NDArray[np.int64]]:
-    """List (switch, bytes to each switch) of the hosts that send, and one of each switch whose hosts all do not.
+    """Return (switch, bytes to each switch) of each sender, and each host's sender.
 
-    Hosts that do not send share the tree of the first sender of their switch.
+    Senders are the hosts that send, and one host of each switch without any. Hosts that do not send share the tree of
+    the first sender of their switch.
     """
     senders: list[tuple[int, NDArray[np.float64]]] = []
     of_host = np.full(len(net.total), -1, np.int64)
@@ -178,7 +180,7 @@ def _senders(net: Net) -> tuple[list[tuple[int, NDArray[np.float64]]], NDArray[n
 
 
 def _spanning(fabric: Fabric, alive: list[int], links: list[int]) -> float:
-    """Count the spanning trees of links (Kirchhoff's theorem: a cofactor of the Laplacian)."""
+    """Return the number of spanning trees of links (Kirchhoff's theorem: a cofactor of the Laplacian)."""
     at = {v: k for k, v in enumerate(alive)}
     laplacian = np.zeros((len(alive), len(alive)))
     for i in links:
@@ -189,7 +191,7 @@ def _spanning(fabric: Fabric, alive: list[int], links: list[int]) -> float:
 
 
 def _trees(fabric: Fabric, alive: list[int], links: list[int]) -> Iterator[tuple[int, ...]]:
-    """List all spanning trees of links, by taking or leaving one after another."""
+    """Yield all spanning trees of links, by taking or leaving one link after another."""
     stack: list[tuple[int, dict[int, int], tuple[int, ...]]] = [(0, {v: v for v in alive}, ())]
     while stack:
         k, part, taken = stack.pop()
@@ -205,7 +207,7 @@ def _trees(fabric: Fabric, alive: list[int], links: list[int]) -> Iterator[tuple
 def _paths(
     fabric: Fabric, net: Net, sender: int, who: tuple[int, NDArray[np.float64]], trees: list[tuple[int, ...]]
 ) -> Iterator[_Path]:
-    """List what a sender would do with each tree, without branches that lead to no host; equal ones once."""
+    """Yield the load and turns of a sender on each tree, pruned of branches without hosts; equal trees once."""
     root, flow = who
     seen: set[tuple[int, ...]] = set()
     for tree in trees:

@@ -1,4 +1,4 @@
-"""Choose link settings for traffic, with what they save and how far from the best that is."""
+"""Choose link settings for traffic, with their saving and their distance from a lower bound."""
 
 from __future__ import annotations
 
@@ -35,21 +35,20 @@ if TYPE_CHECKING:
 METHODS = ("static", "greedy", "optimal")
 SPEEDS_MBPS = (10, 100, 1000)
 HOST_MBPS = 1000
-CLOSED = 1e-4  # watts above a bound that are none
-DESCENTS = 500  # of `optimal` where the routing is the planner's, however long the time
-STATIC_LINKS = 100  # links up to which greedy also starts from what static leaves
-BOUND_SECONDS = 10.0  # for the bound beside static's and greedy's answers
+CLOSED = 1e-4  # watts: a smaller gap counts as closed
+DESCENTS = 500  # of `optimal` with the planner's routing, whatever the time
+STATIC_LINKS = 100  # links: up to here greedy also starts from static's result
+BOUND_SECONDS = 10.0  # for the bound reported with static's and greedy's results
 SLEEP_SECONDS, WAKE_SECONDS, TIMEOUT_SECONDS = 182e-6, 60e-6, 1e-3  # PowerConnect 5548, Miwa et al. 2013; table 78-2
-REPORTED = 10  # places named, where traffic does not fit
-FRAME_BYTES = 1538.0  # the longest frame with preamble and gap: the fewest wakes for the bytes
+REPORTED = 10  # places named if traffic does not fit
+FRAME_BYTES = 1538.0  # the longest frame with preamble and gap: the fewest wakes per byte
 
 
 @dataclass(frozen=True, eq=False)
 class RegulateOptions:
-    """How links are to be chosen: the method, levels in Mb/s (0 = off), whether ports may sleep, and the rules.
+    """How links are chosen: the method, levels in Mb/s (0 = off), whether ports may sleep, and the rules.
 
-    `headroom` is the share of every channel's capacity that must stay free, None for no more than before.
-    `clock` gives seconds; only the time limit of the programs looks at it.
+    `headroom` is the share of every channel's capacity that must stay free, None for no more load than before.
     """
 
     method: str = "static"
@@ -62,7 +61,7 @@ class RegulateOptions:
 
 
 def read_levels(text: str) -> tuple[tuple[int, ...], bool]:
-    """Read ``off,10,100,1000,eee``: (Mb/s with 0 for off, whether eee is there). Raises InputError."""
+    """Return ``off,10,100,1000,eee`` as (Mb/s with 0 for off, whether eee is there). Raises InputError."""
     words = [word.strip() for word in text.split(",") if word.strip()]
     known = {"off": 0, **{str(s): s for s in SPEEDS_MBPS}}
     wrong = [word for word in words if word not in known and word != "eee"]
@@ -81,11 +80,11 @@ def regulate(
     progress: Callable[[int, int], None],
     clock: Callable[[], float],
 ) -> LinkSettings:
-    """Choose link settings by the method asked for, with a lower bound of what any choice draws.
+    """Return link settings by the requested method, with a lower bound on the watts of any choice.
 
-    `route_of` gives the planner's own routes of a fabric, `up_down` those of up*/down*; the busiest channel of the
-    former with all links on is the limit. Raises PlanError if the traffic does not fit the limit, InputError where
-    a method cannot do what is asked.
+    `route_of` returns the planner's routes of a fabric, `up_down` those of up*/down*. The limit is the load of the
+    busiest channel under the former with all links on. `clock` returns seconds; only the programs' time limit uses it.
+    Raises PlanError if the traffic does not fit the limit, InputError if the method does not support the options.
     """
     if findings := option_findings(options, traffic):
         raise InputError(findings)
@@ -151,7 +150,7 @@ def regulate(
 def _led(
     fabric: Fabric, settings: LinkSettings, everything: Routes, reroute: Callable[[Fabric], Routes | None]
 ) -> tuple[LinkSettings, Fabric, Routes | None]:
-    """Return settings that say by how much paths grow, the fabric under them, and the routes there."""
+    """Return settings with the mean path lengths, the fabric under them, and its routes."""
     smaller = fabric.with_links_down(settings.links_off).with_speeds(dict(settings.links_slowed))
     changed = settings.links_off or settings.links_slowed
     routes = settings_routes(smaller, settings) or (reroute(smaller) if changed else everything)
@@ -188,7 +187,7 @@ def _settings_of(
 
 
 def option_findings(options: RegulateOptions, traffic: Traffic | None) -> list[Finding]:
-    """List what is wrong with options, as far as can be said without the traffic where there is none."""
+    """Return what is wrong with the options; without traffic, as far as possible."""
     findings: list[Finding] = []
     if options.method == "static" and (set(options.levels) != {0} or options.sleep):
         findings.append(Finding("--levels", "off: static only turns links off", "others (use --method greedy)"))
@@ -207,10 +206,10 @@ def option_findings(options: RegulateOptions, traffic: Traffic | None) -> list[F
 def _limit(
     fabric: Fabric, traffic: Traffic, options: RegulateOptions, load: NDArray[np.float64], before: float
 ) -> float:
-    """Return the bytes a channel may carry: no more than the busiest did, nor than leaves the headroom free.
+    """Return the bytes a channel may carry: at most the busiest channel's before, and within the headroom.
 
-    Raises PlanError if the planner's routes over all links exceed that, with the channel and by how much, or where
-    a host's own link would have to carry more than its speed.
+    Raises PlanError with places and excess if a host's own link exceeds the headroom. For static, the channels of the
+    planner's routes over all links count, too.
     """
     if traffic.seconds is None:
         return before
@@ -236,13 +235,13 @@ def _limit(
 
 
 def _overloaded(fabric: Fabric, load: NDArray[np.float64], limit: float) -> list[tuple[str, float]]:
-    """List the channels that carry more than a limit, each with its bytes at 1 Gb/s."""
+    """Return the channels above a limit, each with its bytes at 1 Gb/s."""
     over = np.flatnonzero(load > limit * (1 + 1e-12)).tolist()
     return [(f"{channel_name(fabric, c)} carries", float(load[c])) for c in over]
 
 
 def reported_places(places: Sequence[tuple[str, float, float]]) -> str:
-    """Describe (place, what it carries, how much that is too much): the first ten, worst first, and how many more."""
+    """Return (place, load, excess) in words: the first ten, worst first, and the number of others."""
     ordered = sorted(places, key=lambda place: -place[2])
     rows = [f"{where} {amount:,.0f}, {excess:,.0f} too many" for where, amount, excess in ordered[:REPORTED]]
     return "; ".join(rows + ([f"and {len(ordered) - REPORTED} more places"] if len(ordered) > REPORTED else []))
@@ -259,9 +258,9 @@ def _starts(
     *,
     keep_two: bool,
 ) -> list[tuple[Fabric, Routes]]:
-    """List what greedy starts from: the planner's routes, up*/down*, and on small fabrics what static leaves.
+    """Return greedy's starting points: the planner's routes, up*/down*, and on small fabrics static's result.
 
-    The last makes sure that greedy is never worse than static under the same connectivity rule.
+    The last ensures that greedy is never worse than static under the same connectivity rule.
     """
     starts = [(fabric, everything)]
     if everything.method != "up-down":
@@ -277,12 +276,12 @@ def _starts(
 def _asleep(
     smaller: Fabric, routes: Routes | None, traffic: Traffic, settings: LinkSettings, options: RegulateOptions
 ) -> LinkSettings:
-    """Set ports to sleep (EEE) at both ends of links, and at hosts, where the models can, and count what that saves.
+    """Return settings with EEE at both ends of links and at hosts if the models support it, and its saving.
 
-    1000BASE-T goes quiet only when both directions are idle, so the shares of both are multiplied. Links and hosts
-    send frames of the greatest length at random times, which sleeps longest for their bytes.
+    1000BASE-T goes quiet only when both directions are idle, so the shares of both are multiplied. Links and hosts are
+    assumed to send frames of maximum length as a Poisson stream, the longest sleep for their bytes.
     """
-    assert traffic.seconds is not None  # noqa: S101 - option_findings saw to it
+    assert traffic.seconds is not None  # noqa: S101 - option_findings checks it
     able = [platforms.load(switch.model).eee for switch in smaller.switches]
     load = channel_load(smaller, routes, traffic.volume_bytes) if routes is not None else None
     saved = 0.0
@@ -317,6 +316,3 @@ def _asleep(
 
 def _quiet(amount: float, full: float, seconds: float) -> float:
     return lpi_share(amount / full, amount / FRAME_BYTES / seconds, SLEEP_SECONDS, WAKE_SECONDS, TIMEOUT_SECONDS)
-
-
-# --- the page --------------------------------------------------------------------------------------------------------

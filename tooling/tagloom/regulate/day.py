@@ -1,4 +1,4 @@
-"""Find the few settings worth having over a day of traffic, prove each, and say when each begins."""
+"""Find the few settings worth having over a day of traffic, prove each, and decide when each begins."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ if TYPE_CHECKING:
     from tagloom.records.timetable import Schedule
 
 BYTES_PER_SECOND = HOST_MBPS * 1e6 / 8
-LEAVES = 8  # groups of intervals alike that settings are first sought for
-PARTS = (1.0, 0.85, 0.7, 0.55)  # of the traffic that covers a group, that settings are sought for
-WINDOWS = (2, 4, 8)  # parts of the day that settings are sought for besides
-POLISHED = 36  # switches up to which the settings in use are sought again with all patience
-ROUNDS = 3  # times settings are sought anew for the intervals that came to share them
+LEAVES = 8  # groups of similar intervals for which settings are first sought
+PARTS = (1.0, 0.85, 0.7, 0.55)  # of the traffic that covers a group; settings are sought for each
+WINDOWS = (2, 4, 8)  # numbers of equal parts of the day, for which settings are also sought
+POLISHED = 36  # switches: up to here the settings in use are sought again with all descents
+ROUNDS = 3  # times settings are sought anew for the intervals that share them
 BOUND_SECONDS = 5.0  # for the program that bounds one group of intervals
 DAY_MINUTES = 24 * 60
 
 
 @dataclass(frozen=True, eq=False)
 class TimetableOptions:
-    """What a timetable must keep to.
+    """The constraints of a timetable.
 
     headroom        share of every channel's capacity that stays free whenever links are off
-    change_seconds  how long both settings' links are on while one goes over into the other
+    change_seconds  how long the links of both settings are on during a change
     levels          Mb/s that links may be slowed to, 0 for off
     """
 
@@ -64,9 +64,9 @@ class TimetableOptions:
 
 @dataclass(frozen=True)
 class Planner:
-    """What a search asks of the rest of tagloom, as functions that the pipeline brings.
+    """The functions of the planner that a search needs, supplied by the pipeline.
 
-    routes     the paths that a plan of a fabric would take
+    routes     the paths that a plan of a fabric would use
     build      a proven plan over given routes, or over the planner's own; None if there is none
     obstacle   why no proven rollout leads from one plan to another; "" if one does
     """
@@ -80,7 +80,7 @@ class Planner:
 class Candidate:
     """Settings that a day may use, and bytes per second on the busiest channel in each interval, float64[T].
 
-    `part` is of the traffic that covers a group of intervals, for which they were sought.
+    They were sought for the share `part` of the traffic that covers a group of intervals.
     """
 
     settings: LinkSettings
@@ -91,9 +91,9 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Day:
-    """A day's timetable: the schedules with 1, 2, ... settings, of which the last is meant.
+    """A day's timetable: the schedules with at most 1, 2, ... settings; the last is the result.
 
-    full_joules   with everything on; bound_joules is what no settings fall below, one for each interval even
+    full_joules   with everything on; bound_joules: a lower bound, even with separate settings for every interval
     """
 
     history: History
@@ -115,9 +115,9 @@ def timetable(
 ) -> Day:
     """Choose settings over a day, and prove a plan with each.
 
-    Settings are sought by `regulate.greedy` for merged traffic: for groups of intervals alike, then, as long as it
-    helps, for the intervals that came to share settings. Which holds when is decided exactly among all that were found
-    (`regulate.timetable`). Raises PlanError if traffic does not fit even with everything on, saying when and where.
+    `regulate.greedy` finds settings for merged traffic: first of groups of similar intervals, then, as long as it
+    helps, of the intervals that share settings. The schedule among all settings found is decided exactly
+    (`regulate.timetable`). Raises PlanError with times and places if traffic does not fit even with everything on.
     """
     _check(options)
     search = _Search(fabric, history, planner, options, clock)
@@ -160,9 +160,9 @@ def per_interval(
     progress: Callable[[int, int], None],
     clock: Callable[[], float],
 ) -> float:
-    """Return the joules of a day with settings of its own for every interval, found by greedy, changes not charged.
+    """Return the joules of a day with separate greedy settings for every interval, changes not charged.
 
-    Each interval starts from the cheapest of the day's candidates that carries it, and turns off what it can besides.
+    Each interval starts from the cheapest of the day's candidates that carries it, and turns off further links.
     """
     search = _Search(day.candidates[0].fabric, day.history, planner, options, clock)
     offer = search.offer(day.candidates)
@@ -179,7 +179,7 @@ def per_interval(
 
 
 class _Search:
-    """One question, and the candidates found so far; the first of them has everything on."""
+    """One search, and the candidates found so far; the first has everything on."""
 
     def __init__(
         self, fabric: Fabric, history: History, planner: Planner, options: TimetableOptions, clock: Callable[[], float]
@@ -207,7 +207,7 @@ class _Search:
 
     def _load(self, fabric: Fabric, routes: Routes) -> NDArray[np.float64]:
         """Return bytes per second on every channel in each interval, scaled to 1 Gb/s, float64[C, T]."""
-        from scipy.sparse import csr_matrix  # noqa: PLC0415 - takes its time to load
+        from scipy.sparse import csr_matrix  # noqa: PLC0415 - slow to load
 
         paths = paths_to(fabric, routes, fabric.host_switch)[routes.source_of_host].reshape(len(self.flat), -1)
         pair, step = np.nonzero(paths >= 0)
@@ -217,14 +217,14 @@ class _Search:
         return np.asarray(csr_matrix((share, (channel, pair)), (len(fabric.tail), len(self.flat))) @ self.flat, float)
 
     def shares(self, schedule: Schedule) -> list[tuple[Candidate, NDArray[np.int64]]]:
-        """List settings with the intervals that share them, for all but everything on."""
+        """Return each settings in use, except everything on, with the intervals that share it."""
         return [(self.candidates[k], np.flatnonzero(schedule.setting == k)) for k in schedule.used if k]
 
     def add(self, cover: NDArray[np.float64], part: float, *, polish: bool = False) -> None:
-        """Seek settings for a part of what covers a group, unless they were sought as well before.
+        """Seek settings for a part of the traffic that covers a group, unless that was done before.
 
-        Pairs do not all send their most at once: what is sought for less may carry the group all the same, and which
-        intervals it does carry is computed for each.
+        Pairs do not all peak at once, so settings for less traffic may carry the group all the same. Which intervals
+        they carry is computed for each.
         """
         matrix = cover * part
         if (key := matrix.tobytes() + bytes([polish])) in self._seen:
@@ -234,13 +234,13 @@ class _Search:
         for each in [found, self._at_full_speed(found)] if found is not None else ():
             known = {(one.settings.links_off, one.settings.links_slowed) for one in self.candidates}
             is_new = (each.settings.links_off, each.settings.links_slowed) not in known
-            if is_new and self._leads(each, self.candidates[0]):  # load must be able to bring all up
+            if is_new and self._leads(each, self.candidates[0]):  # load must be able to bring all links up
                 self.candidates.append(replace(each, part=part))
 
     def choose(
         self, matrix: NDArray[np.float64], start: Candidate | None = None, descents: int = 1
     ) -> Candidate | None:
-        """Seek settings for bytes per second, from everything on or from settings that carry them; None if none."""
+        """Return settings for bytes per second, starting from everything on or from `start`; None if there are none."""
         if start is not None and start.settings.forest:
             smaller = self.fabric.with_links_down(start.settings.links_off)  # speeds are chosen anew
             routes = settings_routes(smaller, start.settings) or self.routes
@@ -267,7 +267,7 @@ class _Search:
         return self._candidate(settings)
 
     def _candidate(self, settings: LinkSettings) -> Candidate:
-        """Return settings as a candidate, with the watts they draw and the load in every interval."""
+        """Return settings as a candidate, with their watts and the load in every interval."""
         down = self.fabric.with_links_down(settings.links_off).with_speeds(dict(settings.links_slowed))
         watts = fabric_watts(down, self.options.power)
         settings = replace(settings, watts_after=watts, two_connected=two_connected(down))
@@ -275,12 +275,12 @@ class _Search:
         return Candidate(settings, down, self._load(down, routes).max(axis=0, initial=0.0))
 
     def _at_full_speed(self, candidate: Candidate) -> Candidate:
-        """Return a candidate without slower links: another that more changes lead to."""
+        """Return a candidate without slowed links, which more changes can reach."""
         slowed = candidate.settings.links_slowed
         return self._candidate(replace(candidate.settings, links_slowed=())) if slowed else candidate
 
     def offer(self, candidates: Sequence[Candidate]) -> Offer:
-        """Return what each candidate costs in each interval, and each change, inf if no way leads over."""
+        """Return the cost of each candidate in each interval, and of each change, inf if a change is impossible."""
         seconds = self.history.seconds
         joules = np.array([each.settings.watts_after * seconds for each in candidates])
         for k, each in enumerate(candidates[1:], start=1):
@@ -298,9 +298,9 @@ class _Search:
         return Offer(seconds, joules, np.asarray(change, np.float64))
 
     def _leads(self, one: Candidate, other: Candidate) -> bool:
-        """Return whether links that keep their speed, or are on on one side alone, connect the fabric meanwhile.
+        """Return whether the fabric stays connected during a change, by all links but those that are off or retrain.
 
-        A link carries nothing while its speed changes: hosts are parked on a tree of the others (`rollout`).
+        A link carries nothing while its speed changes; hosts use a tree of the others meanwhile (`rollout`).
         """
         if not self.rules.levels:
             return True
@@ -312,7 +312,7 @@ class _Search:
         return self._passable[one, other]
 
     def schedules(self) -> list[Schedule]:
-        """Decide among the candidates so far, without those that carry no interval more than a thriftier one."""
+        """Return the schedules over the candidates so far, after dropping those dominated by one that draws less."""
         options = self.options
         offer = self.offer(self.candidates)
         carries, leads = np.isfinite(offer.joules), np.isfinite(offer.change_joules)
@@ -334,9 +334,9 @@ class _Search:
         return schedules(self.offer(self.candidates), options.settings, options.dwell_seconds, options.changes_a_day)
 
     def proven(self, table: Sequence[Schedule]) -> bool:
-        """Plan and prove the settings of the chosen day, and a rollout of changes between them that retrain links.
+        """Plan and prove the settings of the chosen day, and the rollouts of its changes that retrain links.
 
-        What does not prove is a candidate no longer, or such a change. Tells whether all did.
+        Candidates and changes without a proof are dropped. Return whether none was.
         """
         used = [k for k in table[-1].used if k]
         builds = {k: self.planner.build(e.fabric, settings_routes(e.fabric, e.settings))
@@ -349,7 +349,7 @@ class _Search:
         builds[0] = self.planner.build(self.fabric, None)
         setting = table[-1].setting
         pairs = list(zip(setting.tolist(), np.roll(setting, -1).tolist(), strict=True))
-        pairs += [pair for k in used for pair in ((k, 0), (0, k))]  # load brings all up, and lets them go again
+        pairs += [pair for k in used for pair in ((k, 0), (0, k))]  # load brings all links up, and back down
         good = True
         for a, b in dict.fromkeys(pairs):
             one, other = self.candidates[a], self.candidates[b]
@@ -362,9 +362,9 @@ class _Search:
         return good
 
     def bound(self, leaves: Sequence[NDArray[np.int64]], step: Callable[[], None]) -> float:
-        """Bound the day's joules from below, whatever settings each interval had.
+        """Return a lower bound of the day's joules, whatever the settings of each interval.
 
-        Intervals of a group send at least the least that any of them sends, so that one program bounds them all.
+        The minimum over a group's intervals bounds the traffic of each, so that one program bounds them all.
         """
         watts = np.full(len(self.history), self.full)
         links = [self._watts(i, link.speed_mbps or HOST_MBPS) for i, link in enumerate(self.fabric.links) if link.up]
@@ -383,16 +383,16 @@ class _Search:
 
 
 def retrained(one: Fabric, other: Fabric) -> set[int]:
-    """List the links that are on in both, at different speeds."""
+    """Return the links that are on in both at different speeds."""
     speeds = zip(speeds_mbps(one), speeds_mbps(other), strict=True)
     return {i for i, (a, b) in enumerate(speeds) if a and b and a != b}
 
 
 def toggle_joules(fabric: Fabric, link: int, before_mbps: int, after_mbps: int, options: TimetableOptions) -> float:
-    """Return what a change of a link's speed costs (0 is off): the greater watts are drawn and nothing is carried.
+    """Return the joules of a change of a link's speed (0 is off): the higher watts are drawn and nothing is carried.
 
-    For the seconds its slower end takes (Koibuchi et al. 2011, table 6) and those of the rollout around it. Off for
-    less than twice as long, it would save less than its two changes cost: such a rest never pays.
+    It lasts the seconds of the slower end (Koibuchi et al. 2011, table 6) and those of the rollout around it. Turning a
+    link off for less than twice as long saves less than its two changes cost.
     """
     if before_mbps == after_mbps:
         return 0.0
@@ -408,13 +408,13 @@ def _kind(before_mbps: int, after_mbps: int) -> str:
 
 
 def _toggle_seconds(model: str, kind: str) -> float:
-    """Return the seconds of a change by table 6, those of going on or off where a change of speed is not in it."""
+    """Return the seconds of a change by table 6; a change of speed it lacks takes the time of going on."""
     known = platforms.load(model).toggle_seconds
     return known.get(kind, known.get("on_off", 0.0))
 
 
 def day_levels(text: str) -> tuple[int, ...]:
-    """Read ``off,10,100,1000`` as `read_levels` does. Raises InputError for ``eee`` too."""
+    """Return the levels of ``off,10,100,1000``, as `read_levels` does. Raises InputError for ``eee`` too."""
     levels, sleep = read_levels(text)
     if sleep:
         expected = "some of off, 10, 100, 1000: ports with EEE sleep by themselves, at no set time"
@@ -436,9 +436,9 @@ def _check(options: TimetableOptions) -> None:
 
 
 def _fits(fabric: Fabric, history: History, load: NDArray[np.float64]) -> None:
-    """Refuse a day whose traffic does not fit with everything on; `load` is that of every channel, float64[C, T].
+    """Raise PlanError if a day's traffic does not fit with everything on; it names every place with its worst moment.
 
-    Raises PlanError with every place, each with its worst moment.
+    `load` is that of every channel, float64[C, T].
     """
     sent, received = history.rate.sum(axis=2).T, history.rate.sum(axis=1).T
     rows = [(f"host {host.name} sends", sent[h]) for h, host in enumerate(fabric.hosts)]
@@ -460,7 +460,7 @@ def _fits(fabric: Fabric, history: History, load: NDArray[np.float64]) -> None:
 
 
 def longest_toggle(fabric: Fabric, options: TimetableOptions) -> float:
-    """Return the seconds of the slowest change there can be."""
+    """Return the seconds of the slowest possible change."""
     speeds = {0, *options.levels, *speeds_mbps(fabric)} if any(options.levels) else {0, HOST_MBPS}
     kinds = {_kind(a, b) for a, b in permutations(speeds, 2)}
     return max((_toggle_seconds(switch.model, kind) for switch in fabric.live for kind in kinds), default=0.0)

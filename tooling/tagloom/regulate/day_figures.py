@@ -1,4 +1,4 @@
-"""Return a day's timetable: its figures as JSON, and the files of its rules and settings."""
+"""A day's timetable as documents: its figures as JSON, and the files of its rules and settings."""
 
 from __future__ import annotations
 
@@ -66,27 +66,27 @@ def to_json(fabric: Fabric, day: Day, options: TimetableOptions, schedule: Sched
         "kept_percent": percent(day.full_joules - schedule.joules, can),
         "changes": schedule.changes,
         "toggle_seconds": longest_toggle(fabric, options),
-        "lost_bytes": 0,  # paths are moved away before a link is shut, and back after it is up
+        "lost_bytes": 0,  # paths move away before a link is shut, and back after it is up
         "exact": schedule.exact,
         "remarks": list(day.remarks),
     }
 
 
 def percent(part: float, whole: float) -> float:
-    """Return a share of something in percent; 100 of nothing if all of it is there."""
+    """Return a share in percent; 100 if both are 0, and 0 if only the whole is."""
     return round(100.0 * part / whole, 6) if whole > 0 else 100.0 if part == whole else 0.0
 
 
 def names_of(schedule: Schedule) -> dict[int, str]:
-    """Name the settings of a day in the order in which they first hold; the first candidate has everything on."""
+    """Return the names of a day's settings by index, numbered in order of first use; index 0 has everything on."""
     order = list(dict.fromkeys(k for k in schedule.setting.tolist() if k))
     return {0: ALL_ON} | {k: f"settings-{n}" for n, k in enumerate(order, start=1)}
 
 
 def times_of(day: Day, schedule: Schedule, options: TimetableOptions) -> list[tuple[str, str]]:
-    """List when each settings begin, ``HH:MM`` by the clock on the wall.
+    """Return when each settings begin, as ``HH:MM`` local time.
 
-    Links that come on, or get faster, begin to do so early enough to be up when needed; others change then, not before.
+    Links that come up, or get faster, begin early enough to be up when needed; other changes begin on time.
     """
     names, setting = names_of(schedule), schedule.setting
     whole = day.candidates[0].fabric
@@ -114,14 +114,14 @@ def files_of(
     stem: str,
     text_of: Callable[[Timetable], str],
 ) -> dict[str, str]:
-    """Return a timetable, as `text_of` writes it, and its settings files, by file name; the first is the timetable."""
+    """Return the files by name: a timetable, as `text_of` writes it, first, then its settings."""
     names = names_of(schedule)
     file_of = {ALL_ON: ALL_ON} | {name: f"{stem}.{name}.json" for k, name in names.items() if k}
     rules = []
     for at, name in times_of(day, schedule, options):
         hour, minute = (int(part) for part in at.split(":"))
         rules.append(Rule(f"{minute} {hour} * * *", file_of[name]))
-    dwell = options.dwell_seconds - 60 * _lead_minutes(day, options)  # what comes on begins so early
+    dwell = options.dwell_seconds - 60 * _lead_minutes(day, options)  # links that come on begin earlier by this much
     table = Timetable(tuple(rules), timezone, max(0.0, dwell), options.changes_a_day)
     found = {f"{stem}.yml": text_of(table)}
     for k, name in names.items():
@@ -129,6 +129,6 @@ def files_of(
             settings = replace(day.candidates[k].settings, remarks=(f"for {name} of {stem}.yml",))
             row = settings_json(fabric, settings)
             for key in ("lower_bound_watts", "gap_percent", "bound_source", "max_channel_load_before"):
-                del row[key]  # of a day, not of one matrix: the timetable's own figures say it
+                del row[key]  # of one matrix, not of a day: the timetable has its own figures
             found[file_of[name]] = json.dumps(row, indent=2) + "\n"
     return found

@@ -1,4 +1,4 @@
-"""Take routes apart into trees that hosts send over, and put them together again."""
+"""Decompose routes into the trees that hosts send over, and compose routes from trees."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.traffic import Traffic
 
-SPARE = 64  # trees of their own that hosts may be given
+SPARE = 64  # additional trees that single hosts may be given
 
 
 def net_of(fabric: Fabric, traffic: Traffic) -> Net:
-    """Lay out the channels of all links, up or not, and what each host sends to each switch."""
+    """Return the channels of all links, up or not, and the bytes from each host to each switch."""
     switches, hosts = len(fabric.switches), len(fabric.hosts)
     out = np.argsort(fabric.tail, kind="stable").astype(np.int32)
     begin = np.zeros(switches + 1, np.int32)
@@ -28,14 +28,14 @@ def net_of(fabric: Fabric, traffic: Traffic) -> Net:
     slot[out] = np.arange(len(out)) - begin[fabric.tail[out]]
     flow = np.zeros((hosts, switches))
     np.add.at(flow.T, fabric.host_switch, traffic.volume_bytes.T)
-    flow[np.arange(hosts), fabric.host_switch] = 0.0  # between hosts of one switch: over no channel
+    flow[np.arange(hosts), fabric.host_switch] = 0.0  # hosts of one switch use no channel
     target = np.zeros(switches, np.int64)
     target[fabric.host_switch] = 1
     return Net(fabric.tail, fabric.head, begin, out, slot, fabric.host_switch, flow, flow.sum(axis=1), target)
 
 
 def trees_of(fabric: Fabric, net: Net, routes: Routes, most: int) -> Trees | None:
-    """Return the different trees of the routes; None if their turns close a cycle.
+    """Return the distinct trees of the routes; None if their turns close a cycle.
 
     There is room for SPARE more, and for at most `most` in all.
     """
@@ -73,7 +73,7 @@ def trees_of(fabric: Fabric, net: Net, routes: Routes, most: int) -> Trees | Non
 
 
 def links_of(trees: Trees) -> list[list[int]]:
-    """List the links of each tree that hosts send over, ascending; the others are left out."""
+    """Return the sorted links of each tree that some host sends over."""
     return [sorted(set((row[row >= 0] >> 1).tolist())) for row in trees.row[np.unique(trees.tree_of)]]
 
 
@@ -82,7 +82,7 @@ def routes_of(
 ) -> Routes:
     """Return the routes of hosts that send over trees of links; hosts of one switch on one tree are one source.
 
-    Raises ValueError if some tree is none, or does not lead to every host.
+    Raises ValueError if a tree has a cycle, or does not reach every host.
     """
     pairs = np.stack([fabric.host_switch.astype(np.int64), np.asarray(tree_of_host, np.int64)], axis=1)
     sources, source_of_host = np.unique(pairs, axis=0, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Turn links off or slow them down one at a time, what saves most per lost capacity first, moving all paths away."""
+"""Turn links off or slow them down one at a time, by saving per lost capacity, and move all paths away."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ if TYPE_CHECKING:
     from tagloom.records.traffic import Traffic
     from tagloom.regulate.moves import Net, Trees
 
-JOINS = 2_000_000  # joins weighed per tree and link, times hosts and switches: many on small fabrics, few on large
+JOINS = 2_000_000  # joins tried per tree and link, times hosts and switches: many on small fabrics, few on large
 ROUNDS = 40  # moves off an overloaded channel before a link is kept on
 PACKED = 16  # trees tried as the one that most hosts share
-CHANCE = 1.0  # standard deviation of the log of what a price is multiplied by after the first try
-FIRST = 1e-6  # price of the links that are to go before all others
-EXCHANGES = 24_000_000  # links tried off while exchanging, times hosts and switches
+CHANCE = 1.0  # standard deviation of the log of the factor on each price after the first two descents
+FIRST = 1e-6  # price factor of the links to turn off first
+EXCHANGES = 24_000_000  # links tried off during the exchange, times hosts and switches
 MOST_EXCHANGES = 6_000
-SMALL = 100  # switches up to which there are TRIES descents, not one
+SMALL = 100  # switches: up to here there are TRIES descents, not one
 TRIES = 4
 FEW_ROUNDS = 1  # as ROUNDS, on large fabrics
-PATIENCE = 50  # links refused in a row before a large fabric is done
+PATIENCE = 50  # consecutive refusals that end the descent on a large fabric
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What a choice must keep to.
+    """The constraints of a choice.
 
     limit    bytes that no channel may exceed, scaled to 1 Gb/s
-    two_connected  that no link may become the only way between two switches
+    two_connected  whether no link may become the only path between two switches
     levels   Mb/s that links may be slowed to; `off` whether they may be turned off
     watts    (link, Mb/s) -> watts of its two ports; 0 Mb/s is off
-    most_trees  different trees there may be, VLANs before merging
+    most_trees  maximum number of distinct trees, which are VLANs before merging
     """
 
     limit: float
@@ -77,12 +77,12 @@ def greedy(
 ) -> Choice | None:
     """Return the best of the choices reached from each start (a fabric with some links down, and routes over the rest).
 
-    A link goes when every tree that used it can be joined by another without closing a dependency cycle, and after
-    moves of trees and single hosts off channels that became too busy, none carries more than `rules.limit`. Links go
-    in the order of watts saved per load moved, looked up anew after each; those of `first` before all others. On small
-    fabrics there are several descents, every other one with most hosts on one tree, later ones with chance in the
-    order; the best is improved by exchanging links. Gives None if no start fits the limit. With `descents`
-    there are so many from each start, and no exchanges: seconds where the rest takes a minute. Deterministic.
+    A link is turned off if every tree on it can be rejoined by another link without a dependency cycle, and moves of
+    trees and single hosts bring all channels to at most `rules.limit`. Links go in the order of watts saved per load
+    moved, which is recomputed after each; those of `first` go before all others. Small fabrics get several descents:
+    every other one packs most hosts onto one tree, later ones perturb the order at random. Exchanges of links then
+    improve the best. Returns None if no start fits the limit. `descents` sets the number of descents from each start,
+    without exchanges: it takes seconds instead of a minute. Deterministic for a seed.
     """
     net = net_of(fabric, traffic)
     links, work = len(fabric.links), max(1, len(fabric.hosts) * len(fabric.switches))
@@ -128,7 +128,7 @@ def greedy(
 
 
 def _packed(fabric: Fabric, net: Net, routes: Routes, rules: Rules) -> Trees | None:
-    """Put as many hosts as fit on one tree, the one of the first few that takes most of them."""
+    """Return the trees with as many hosts as fit on one tree, the one of the first few that takes most."""
     best: tuple[int, Trees] | None = None
     for k in range(PACKED):
         trees = trees_of(fabric, net, routes, rules.most_trees)
@@ -181,9 +181,9 @@ def _exchange(  # noqa: PLR0913 - what one descent works on
     chance: np.random.Generator,
     trials: int,
 ) -> None:
-    """Turn a link on again and try to turn off two others for it, or one: equal choices are walked through.
+    """Turn a link on again and try to turn off two others for it, or one, to walk through equal choices.
 
-    At most `trials` links are tried off in all; the count of those on never grows.
+    At most `trials` links are tried in all; neither number nor watts of the links that are on ever grows.
     """
     links = len(trees.on)
     candidates = np.flatnonzero(usable & ~trees.on)
@@ -213,7 +213,7 @@ def _exchange(  # noqa: PLR0913 - what one descent works on
 
 
 def _slow(net: Net, trees: Trees, speed: list[int], rules: Rules, most: int) -> dict[int, int]:
-    """Slow the links that are on, the idlest first, each as far as what it carries allows."""
+    """Slow the links that are on, the least loaded first, each as far as its load allows; return Mb/s by link."""
     slowed: dict[int, int] = {}
     if not rules.levels:
         return slowed

@@ -1,4 +1,4 @@
-"""Move trees and hosts off links in compiled loops, so that no channel is overloaded and no dependency cycle closes."""
+"""Move trees and hosts off links in compiled loops, without overloaded channels or dependency cycles."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ SLACK = 1 + 1e-12  # loads are whole bytes in float64; only the scaling to 1 Gb/
 
 
 class Net(NamedTuple):
-    """What does not move: N switches, C channels, H hosts.
+    """The constant part: N switches, C channels, H hosts.
 
     The channels that leave switch v are out[start[v] : start[v + 1]], and channel c is the slot[c]-th of them.
+
     flow    float64[H, N], bytes from each host to the hosts of each switch, 0 for its own
     total   float64[H], its sums
     target  int64[N], 1 if a switch has hosts
@@ -36,15 +37,15 @@ class Net(NamedTuple):
 
 
 class Trees(NamedTuple):
-    """What moves: up to K trees, `used[0]` of them in use, every host sending over one of them.
+    """The variable part: up to K trees, `used[0]` of them in use, every host sending over one of them.
 
     on       bool[L], the links that may be used; scale float64[C], a channel's load at 1 Gb/s per byte it carries
-    tree_of  int32[H]; root int32[K], the switch a tree hangs from; row int32[K, N], the channel into each switch from
-             nearer the root, -1 at the root and outside the tree
+    tree_of  int32[H]; root int32[K], each tree's root switch; row int32[K, N], the channel into each switch from its
+             parent, -1 at the root and outside the tree
     down     float64[K, N], what the tree's hosts send over row[k, v], and `up` over its opposite
     load     float64[C], the sum over all trees
     turn     int32[C, slots], how many trees send from channel c into the slot-th channel that leaves its head
-    place    int64[C], an order of the channels that all turns climb
+    place    int64[C], an order of the channels in which all turns ascend
     """
 
     on: NDArray[np.bool_]
@@ -62,7 +63,7 @@ class Trees(NamedTuple):
 
 @kernel
 def _breadth_first(net: Net, row: NDArray[np.int32], root: int, order: NDArray[np.int32]) -> int:
-    """Write the tree's switches from the root outwards to `order`; return how many they are."""
+    """Write the tree's switches in breadth-first order to `order`; return how many they are."""
     order[0] = root
     begin, end = 0, 1
     while begin < end:
@@ -90,7 +91,8 @@ def _weigh(
 ) -> None:
     """Write what the hosts of tree k send over each of its channels, away from the root and towards it.
 
-    What all hosts send beyond a switch, summed leaves first, less what comes from hosts that are beyond it themselves.
+    The load away from the root is what all hosts send beyond a switch, summed from the leaves, less the part of hosts
+    that are beyond it themselves.
     """
     root = order[0]
     down[:] = 0
@@ -129,7 +131,7 @@ def _turns(
     sign: int,
     turn: NDArray[np.int32],
 ) -> None:
-    """Add (sign 1) or take away (-1) the turns between two channels that some host of tree k makes to some switch."""
+    """Add (sign 1) or subtract (-1) the turns that tree k makes: those from some host of it to some switch."""
     senders = np.zeros(len(row), np.int64)
     targets = net.target.copy()
     for h in range(len(tree_of)):
@@ -143,7 +145,7 @@ def _turns(
     root = order[0]
     for i in range(n):
         u = order[i]
-        for a in range(net.start[u] - 1, net.start[u + 1]):  # -1 stands for the way to the root
+        for a in range(net.start[u] - 1, net.start[u + 1]):  # -1 stands for the channel to the root
             if a < net.start[u]:
                 if u == root or senders[root] == senders[u]:
                     continue
@@ -170,7 +172,7 @@ def _turns(
 
 @kernel
 def _climbs(net: Net, turn: NDArray[np.int32], place: NDArray[np.int64]) -> bool:
-    """Return whether no cycle of turns exists, and if so write an order of the channels that all of them climb."""
+    """Return whether the turns are acyclic, and if so write a topological order of the channels to `place`."""
     channels = len(net.tail)
     waits = np.zeros(channels, np.int32)
     easy = True
@@ -216,7 +218,7 @@ def _add(
     sign: float,
     load: NDArray[np.float64],
 ) -> None:
-    """Add a tree's loads to all channels', or take them away."""
+    """Add a tree's loads to all channels', or subtract them."""
     for v in range(len(row)):
         c = row[v]
         if c >= 0:
@@ -240,7 +242,7 @@ def _cost(
     scale: NDArray[np.float64],
     limit: float,
 ) -> float:
-    """Return how much the sum of (load / limit)^8 grows with a tree, and a little for each channel it sends over."""
+    """Return the increase of the sum of (load / limit)^8 by a tree, plus a little per channel it uses."""
     cost = 0.0
     for v in range(len(row)):
         c = row[v]
@@ -272,9 +274,10 @@ def _rejoin(  # noqa: C901, PLR0912, PLR0913, PLR0915 - one compiled loop: split
 ) -> float:
     """Write to `row` the best tree k without `link` that closes no cycle; return its cost, inf if there is none.
 
-    `load` and `turn` are those of all other trees; `turn` and `place` come back with the new tree's turns added, `down`
-    and `up` with its loads. Of the links that join the two halves (or lead there by switches outside the tree), those
-    near the gap and little loaded are weighed, at most `most`; where these are FEW, the first without a cycle.
+    `load` and `turn` are those of all other trees; on return `turn` and `place` include the new tree's turns, and
+    `down` and `up` are its loads. Candidates are the links that join the two halves, also by switches outside the tree.
+    At most `most` are evaluated, those near the gap and little loaded first; if `most` is at most FEW, the first
+    without a cycle is taken.
     """
     n_all = len(trees.row[k])
     old = trees.row[k]
@@ -305,7 +308,7 @@ def _rejoin(  # noqa: C901, PLR0912, PLR0913, PLR0915 - one compiled loop: split
             gap[v] = 0
         elif gap[v] == 1 << 20:
             gap[v] = gap[w] + 1
-    # switches outside the tree may stand between the halves
+    # switches outside the tree may lie between the halves
     onward = np.full(n_all, -1, np.int32)
     if n < n_all:
         queue = np.empty(n_all, np.int32)
@@ -359,7 +362,7 @@ def _rejoin(  # noqa: C901, PLR0912, PLR0913, PLR0915 - one compiled loop: split
             tried[net.head[c]] = c
             c = onward[net.head[c]]
         v = net.head[c]
-        while True:  # turn the way from there to the gap round
+        while True:  # reverse the path from there to the gap
             before = tried[v]
             tried[v] = c
             if v == below:
@@ -368,7 +371,7 @@ def _rejoin(  # noqa: C901, PLR0912, PLR0913, PLR0915 - one compiled loop: split
             v = net.tail[before]
         m = _breadth_first(net, tried, root, order)
         hosts = net.target.copy()
-        for i in range(m - 1, 0, -1):  # branches without a host carry nothing
+        for i in range(m - 1, 0, -1):  # branches without hosts carry nothing
             v = order[i]
             hosts[net.tail[tried[v]]] += hosts[v]
             if hosts[v] == 0:
@@ -394,7 +397,7 @@ def _rejoin(  # noqa: C901, PLR0912, PLR0913, PLR0915 - one compiled loop: split
 
 @kernel
 def _lift(net: Net, trees: Trees, k: int, load: NDArray[np.float64], turn: NDArray[np.int32]) -> None:
-    """Take tree k's loads and turns away from all trees'."""
+    """Subtract tree k's loads and turns."""
     order = np.empty(len(net.target), np.int32)
     n = _breadth_first(net, trees.row[k], trees.root[k], order)
     _add(trees.row[k], trees.down[k], trees.up[k], -1.0, load)
@@ -403,7 +406,7 @@ def _lift(net: Net, trees: Trees, k: int, load: NDArray[np.float64], turn: NDArr
 
 @kernel
 def start(net: Net, trees: Trees) -> bool:
-    """Fill in loads, turns and order from the trees and the hosts on them; tell whether no cycle exists."""
+    """Compute loads, turns and order from the trees and their hosts; return whether there is no cycle."""
     order = np.empty(len(net.target), np.int32)
     trees.load[:] = 0
     trees.turn[:] = 0
@@ -422,7 +425,7 @@ def _holds(trees: Trees, k: int, link: int, head: NDArray[np.int32]) -> bool:
 
 @kernel
 def bridges(net: Net, on: NDArray[np.bool_], up: NDArray[np.bool_]) -> int:
-    """Count the bridges among the links that are on; -1 if they do not connect the switches that are `up`."""
+    """Return the number of bridges among the links that are on; -1 if they do not connect the `up` switches."""
     n = len(net.target)
     seen = np.zeros(n, np.int64)
     low = np.zeros(n, np.int64)
@@ -467,7 +470,7 @@ def bridges(net: Net, on: NDArray[np.bool_], up: NDArray[np.bool_]) -> int:
 
 @kernel
 def without(net: Net, trees: Trees, link: int, limit: float, most: int, rounds: int) -> bool:
-    """Turn a link off, or leave all as it was where that overloads a channel or closes a cycle."""
+    """Turn a link off and return True; restore everything and return False if a channel overloads or a cycle closes."""
     saved_row, saved_down, saved_up = trees.row.copy(), trees.down.copy(), trees.up.copy()
     saved = trees.tree_of.copy(), trees.load.copy(), trees.turn.copy(), trees.place.copy()
     count = trees.used[0]
@@ -495,7 +498,10 @@ def without(net: Net, trees: Trees, link: int, limit: float, most: int, rounds: 
 
 @kernel
 def ease(net: Net, trees: Trees, limit: float, most: int, rounds: int) -> bool:
-    """Move trees, and single hosts, off the busiest channel until none carries more than `limit`; at most `rounds`."""
+    """Move trees and single hosts off the busiest channel until none exceeds `limit`; return whether that succeeded.
+
+    There are at most `rounds` moves.
+    """
     if len(net.tail) == 0:
         return True
     for _ in range(rounds):
@@ -512,7 +518,7 @@ def ease(net: Net, trees: Trees, limit: float, most: int, rounds: int) -> bool:
 
 @kernel
 def _relieve(net: Net, trees: Trees, channel: int, limit: float, most: int) -> bool:
-    """Make the first move that takes load off a channel and lowers the cost: of a whole tree, or of one host."""
+    """Make the first move, of a tree or a host, that unloads a channel and lowers the cost; return whether any did."""
     n = len(net.target)
     row, down, up = np.empty(n, np.int32), np.empty(n), np.empty(n)
     v = net.head[channel]
@@ -546,7 +552,7 @@ def _relieve(net: Net, trees: Trees, channel: int, limit: float, most: int) -> b
 
 @kernel
 def _place_of(net: Net, trees: Trees, h: int, k: int, down: NDArray[np.float64], up: NDArray[np.float64]) -> None:
-    """Write what host h alone would send over tree k."""
+    """Write what host h alone would send over tree k to `down` and `up`."""
     alone = np.full(len(trees.tree_of), -1, np.int32)
     alone[h] = k
     order = np.empty(len(net.target), np.int32)
@@ -556,9 +562,9 @@ def _place_of(net: Net, trees: Trees, h: int, k: int, down: NDArray[np.float64],
 
 @kernel
 def _move(net: Net, trees: Trees, h: int, channel: int, limit: float, most: int) -> bool:  # noqa: PLR0915 - one compiled loop: split, each part would take all of its arrays
-    """Return another tree for a host that sends over `channel`: one there is, or its own off it, if that is better.
+    """Move a host off `channel` to another tree or one of its own, the cheaper; return whether any is better.
 
-    Which tree a host takes is its port's PVID, free for every host.
+    A host's tree is its port's PVID, which is free to choose for every host.
     """
     n = len(net.target)
     k = trees.tree_of[h]
@@ -631,9 +637,9 @@ def _move(net: Net, trees: Trees, h: int, channel: int, limit: float, most: int)
 
 @kernel
 def gather(net: Net, trees: Trees, k: int, limit: float) -> int:
-    """Move hosts to tree k, those that send least first, while no channel is overloaded; return how many others stay.
+    """Move hosts to tree k, the smallest senders first, while no channel overloads; return how many others stay.
 
-    Fewer trees make fewer turns, so that more paths stay open to those that must move later.
+    Fewer trees make fewer turns, which leaves more paths to hosts that must move later.
     """
     n = len(net.target)
     order = np.empty(n, np.int32)
@@ -677,7 +683,7 @@ def gather(net: Net, trees: Trees, k: int, limit: float) -> int:
 
 @kernel
 def slower(net: Net, trees: Trees, link: int, scale: float, limit: float, most: int, rounds: int) -> bool:
-    """Scale a link's loads by its lower speed, moving what no longer fits; or leave all as it was."""
+    """Scale a link's loads by its lower speed and move the excess; restore all and return False if that fails."""
     saved_row, saved_down, saved_up = trees.row.copy(), trees.down.copy(), trees.up.copy()
     saved = trees.tree_of.copy(), trees.load.copy(), trees.turn.copy(), trees.place.copy()
     before, count = trees.scale[2 * link], trees.used[0]

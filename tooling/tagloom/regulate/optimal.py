@@ -41,10 +41,10 @@ def optimal(  # noqa: PLR0913 - what the program is made of
 ) -> tuple[Choice | None, Bound]:
     """Return the best choice found before `clock` reaches `until`, and a bound, raised as far as was proven.
 
-    The first descent is greedy's own, so the answer is never worse. Then the program's cheapest links are put to the
-    question whether they can carry the traffic: yes is the optimum, no forbids them and the program names the next.
-    Where that question is too large, greedy descends again until the time is over, links that the program leaves off
-    first.
+    The first descent is greedy's own, so the result is never worse. Then `carry` decides whether the program's cheapest
+    links can carry the traffic. If they can, they are the optimum; if not, they are forbidden and the program returns
+    the next. If that question is too large, greedy descends until the time is over; every other descent first turns off
+    links that the program leaves off.
     """
     best = greedy(fabric, traffic, starts, rules, progress)
     if rules.off and not rules.levels and rules.limit > 0:
@@ -71,12 +71,13 @@ def _questioned(
     clock: Callable[[], float],
     until: float,
 ) -> tuple[Choice | None, Bound, bool]:
-    """Ask of the program's links, cheapest first, whether they carry the traffic; tell if the questions were answered.
+    """Return the best choice, the bound, and whether all questions to `carry` were answered.
 
-    Ends at the first that do, or where none cheaper than `best` is left: then `best` is the optimum.
+    The program's sets of links are checked, the cheapest first. It ends at the first that carries the traffic, or if
+    none is cheaper than `best`, which then is the optimum.
     """
     net = net_of(fabric, traffic)
-    if program.small:  # all sets of switches have cuts: these say nearly what flow does, in a tenth of the time
+    if program.small:  # all sets of switches have cuts: these bound nearly as well as flow, in a tenth of the time
         program = Program(fabric, traffic, rules, flow=False, at_least=bound.watts)
     top = best.watts if best is not None else np.inf
     while not bound.out and bound.on and bound.watts + CLOSED < top and clock() < until:
@@ -91,7 +92,7 @@ def _questioned(
 
 
 def _choice(fabric: Fabric, traffic: Traffic, rules: Rules, verdict: Verdict, bound: Bound) -> Choice:
-    """Return the choice of links and trees that carry the traffic."""
+    """Return the choice whose links and trees carry the traffic."""
     off = tuple(i for i, link in enumerate(fabric.links) if link.up and i not in bound.on)
     smaller = fabric.with_links_down(off)
     routes = routes_of(smaller, verdict.forest, verdict.tree_of_host, "regulated", "")

@@ -23,30 +23,30 @@ if TYPE_CHECKING:
     from tagloom.records.traffic import Traffic
     from tagloom.regulate.greedy import Rules
 
-FLOW_TERMS = 60_000  # flow variables beyond which flow is bounded at every switch and in all, not along paths
+FLOW_TERMS = 60_000  # flow variables; beyond, flow is bounded per switch and in total, not along paths
 MIP_GAP = 1e-6
-ROUND_UP = 1e-6  # watts by which HiGHS' tolerances may have overstated a bound
-STEP_SLACK = 1e-4  # links by which they may have, before the bound is raised to whole ones
-CUT_SWITCHES = 10  # switches up to which every set of them gets a cut
+ROUND_UP = 1e-6  # watts that HiGHS' tolerances may add to a bound
+STEP_SLACK = 1e-4  # links that they may add, before the bound is rounded up to whole links
+CUT_SWITCHES = 10  # switches: up to here every set of them gets a cut
 CUT_SLACK = 1e-9  # of a link: loads are whole bytes, only the division rounds
 
 
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """A lower bound of the links' watts, what it was made of, and the links of the program's own best choice.
+    """A lower bound of the links' watts, its source, and the links of the program's best solution.
 
-    `out` tells whether the time ended before the program was solved; the bound holds all the same.
+    `out` tells whether the time ran out before the program was solved; the bound holds all the same.
     """
 
     watts: float
     source: str
     out: bool
-    on: dict[int, int]  # Mb/s by link, {} where the program found no choice
+    on: dict[int, int]  # Mb/s by link, {} if the program found no solution
 
 
 @dataclass(frozen=True, eq=False)
 class _Bundles:
-    """The groups of links that may stand for one another: same ends, same speed, same watts.
+    """Groups of interchangeable links: same ends, same speed, same watts.
 
     ends     int[B, 2]; links: the indices of each
     level    the (Mb/s, watts) each link of a group may have besides off, cheapest last
@@ -58,21 +58,24 @@ class _Bundles:
 
 
 class Program:
-    """The program of a fabric, traffic and rules; it grows by the cuts that its own solutions call for.
+    """The program of a fabric, traffic and rules; it grows by the cuts that its solutions call for.
 
-    How many links of each bundle are on at which level are whole numbers; the traffic from each switch flows in
-    fractions over as many paths as it likes, at most `rules.limit` bytes per Gb/s on a channel. Every routing is such a
-    flow, so no choice draws less. Every switch keeps a link, two under the two-connected rule (where it has two), and
-    so does every set of switches that a solution cut off, for as long as solutions do that and time is left; and no
-    fewer links than what leaves or enters it fills, in whole links: of every set of at most CUT_SWITCHES switches, else
-    of single switches and neighbours. Where flow would need more than FLOW_TERMS variables, it is bounded by those
-    alone, and by bytes times least hops in all, which a spanning set of links must carry together.
+    The integer variables count the links of each bundle at each level. The traffic from each switch is a fractional
+    flow over any paths, at most `rules.limit` bytes per Gb/s on a channel. Every routing is such a flow, so no choice
+    draws less.
+
+    Every switch keeps a link, two under the two-connected rule (if it has two). So does every set of switches that a
+    solution cuts off, while time is left. The links around a set of switches must also carry what leaves or enters it,
+    in whole links: every set of at most CUT_SWITCHES switches, else single switches and neighbours.
+
+    If flow would need more than FLOW_TERMS variables, those cuts replace it, and the sum of bytes times minimum hops,
+    which all links together must carry.
     """
 
     def __init__(
         self, fabric: Fabric, traffic: Traffic, rules: Rules, *, flow: bool = True, at_least: float = 0.0
     ) -> None:
-        """Lay out the program, without flow where its cuts are enough, and without what draws less than `at_least`."""
+        """Build the program; `flow` adds the flow, and solutions below `at_least` watts are excluded."""
         self._fabric, self._rules = fabric, rules
         self._bundles = bundles = _bundles(fabric, rules)
         demand = _demand(fabric, traffic)
@@ -106,16 +109,16 @@ class Program:
         self._best = at_least
 
     def solve(self, time_limit_seconds: float, clock: Callable[[], float]) -> Bound:
-        """Bound the watts of all links that are on, whatever routing, trees and moves a method may use.
+        """Return a bound on the watts of all links that are on, over every routing, tree and move of any method.
 
-        Solves the program, cutting again while its own choice leaves some switches cut off and time is left.
+        The program is solved again with more cuts while its solution cuts off some switches and time is left.
         """
         from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 - a third of a second to load
         from scipy.sparse import csr_matrix  # noqa: PLC0415 - as above
 
         rows, bundles, left = self._rows, self._bundles, time_limit_seconds
         if not rows.columns:
-            return Bound(0.0, self._source, False, {})  # no link that is up: nothing to choose
+            return Bound(0.0, self._source, False, {})  # no link is up: nothing to choose
         on, out = dict[int, int](), False
         while True:
             began = clock()
@@ -157,7 +160,7 @@ class Program:
         return Bound(self._stepped(self._best) - ROUND_UP, self._source, out, on)
 
     def forbid(self, on: Collection[int]) -> None:
-        """Ask for more links of some bundle than in `on`: these were shown to be too few. For links off or on alone."""
+        """Demand more links of some bundle than in `on`, which were shown to be too few; only for links on or off."""
         more: dict[int, float] = {}
         for b, links in enumerate(self._bundles.links):
             count = sum(i in on for i in links) + 1
@@ -173,7 +176,7 @@ class Program:
         self._rows.add(more, 1.0, np.inf)
 
     def _stepped(self, watts: float) -> float:
-        """Raise a bound to the next sum of watts there can be, where all links draw the same."""
+        """Return a bound raised to the next possible sum of watts, if all links draw the same."""
         kinds = {w for levels in self._bundles.level for _, w in levels}
         each = kinds.pop() if len(kinds) == 1 else 0.0
         return float(np.ceil(watts / each - STEP_SLACK)) * each if each > 0 else watts
@@ -181,7 +184,7 @@ class Program:
 
 @contextmanager
 def aside() -> Iterator[None]:
-    """Send what HiGHS prints for its own makers to standard error: standard output is the answer's alone."""
+    """Send HiGHS's debug output to standard error: standard output is for results alone."""
     sys.stdout.flush()
     kept = os.dup(1)
     try:
@@ -193,7 +196,7 @@ def aside() -> Iterator[None]:
 
 
 class _Rows:
-    """Gather the rows of a sparse program."""
+    """The rows of a sparse program."""
 
     def __init__(self, columns: int) -> None:
         self.columns = columns
@@ -227,7 +230,7 @@ def _bundles(fabric: Fabric, rules: Rules) -> _Bundles:
 
 
 def _demand(fabric: Fabric, traffic: Traffic) -> NDArray[np.float64]:
-    """Add up bytes between switches, float64[N, N], 0 for a switch with itself."""
+    """Return the bytes between switches, float64[N, N], 0 on the diagonal."""
     n = len(fabric.switches)
     demand = np.zeros((n, n))
     np.add.at(demand, (fabric.host_switch[:, None], fabric.host_switch[None, :]), traffic.volume_bytes)
@@ -236,14 +239,14 @@ def _demand(fabric: Fabric, traffic: Traffic) -> NDArray[np.float64]:
 
 
 def _cut(rows: _Rows, cut: set[int], bundles: _Bundles, of_bundle: dict[int, list[int]], least: int) -> None:
-    """Ask for `least` links between a set of switches and the rest, or for all where there are fewer."""
+    """Require `least` links between a set of switches and the rest, or all if there are fewer."""
     across = [b for b, (u, v) in enumerate(bundles.ends.tolist()) if (u in cut) != (v in cut)]
     there = sum(len(bundles.links[b]) for b in across)
     rows.add({x: 1.0 for b in across for x in of_bundle[b]}, min(least, there), np.inf)
 
 
 def _sets(alive: list[int], ends: NDArray[np.int64]) -> Iterable[set[int]]:
-    """List sets of switches to cut off, one of every two that complete each other; few where there are many."""
+    """Return the sets of switches for cuts, one of each complementary pair; few sets for large fabrics."""
     if len(alive) > CUT_SWITCHES:
         return [*({s} for s in alive), *({u, v} for u, v in sorted(set(map(tuple, ends.tolist()))))]
     first, *rest = alive
@@ -251,7 +254,7 @@ def _sets(alive: list[int], ends: NDArray[np.int64]) -> Iterable[set[int]]:
 
 
 def _filled(demand: NDArray[np.float64], cut: set[int], capacity: float) -> int:
-    """Count the links that what leaves or enters a set of switches fills, each of `capacity` bytes one way."""
+    """Return how many links, of `capacity` bytes each way, are needed for what leaves or enters a set of switches."""
     inside = np.zeros(len(demand), np.bool_)
     inside[list(cut)] = True
     amount = max(demand[inside][:, ~inside].sum(), demand[~inside][:, inside].sum())
@@ -266,7 +269,7 @@ def _flow(
     capacity: dict[int, float],
     sources: NDArray[np.int64],
 ) -> None:
-    """Add the flow of every source over both channels of every bundle: conserved, and within capacity."""
+    """Add the flow of every source over both channels of every bundle, conserved and within capacity."""
     first, width = rows.columns, 2 * len(bundles.ends)
     rows.columns += width * len(sources)
     unit = max(capacity.values())
@@ -294,7 +297,7 @@ def _degrees(
     capacity: dict[int, float],
     sources: NDArray[np.int64],
 ) -> None:
-    """Add what must leave and enter every switch, and bytes times least hops in all."""
+    """Add bounds by what leaves and enters every switch, and by the total of bytes times minimum hops."""
     n, unit = len(demand), max(capacity.values())
     touching: list[list[int]] = [[] for _ in range(n)]
     for b, (u, v) in enumerate(bundles.ends.tolist()):
@@ -310,8 +313,8 @@ def _degrees(
 
 
 def _loose(fabric: Fabric, alive: list[int], on: dict[int, int], *, two: bool) -> list[set[int]]:
-    """List sets of switches that the links in `on` leave cut off, or with `two` hanging by a single link."""
-    import networkx as nx  # noqa: PLC0415 - a third of a second that most commands need not wait for
+    """Return the sets of switches that the links in `on` leave cut off, or with `two` attached by a single link."""
+    import networkx as nx  # noqa: PLC0415 - a third of a second that most commands need not spend
 
     graph: nx.Graph[int] = nx.Graph()
     graph.add_nodes_from(alive)

@@ -1,4 +1,4 @@
-"""Turn links off or slow them down one at a time, all paths given anew by a routing that is not ours to take apart."""
+"""Turn links off or slow them down one at a time; an external routing recomputes all paths."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from tagloom.regulate.greedy import Rules
 
 TRIES = 4
-SMALL = 100  # links up to which there are TRIES descents, not one
-PATIENCE = 50  # links refused in a row before a large fabric is done
+SMALL = 100  # links: up to here there are TRIES descents, not one
+PATIENCE = 50  # consecutive refusals that end the descent on a large fabric
 
 
 def rerouted(
@@ -35,10 +35,11 @@ def rerouted(
 ) -> Choice | None:
     """Return the best of several descents, each link tried once in the order of watts saved per load it carries.
 
-    A link goes where the links left connect the fabric as `rules` ask, `reroute` finds deadlock-free paths over them
-    and no channel exceeds the limit; the load is looked up anew after each. The first descent is in that order, later
-    ones with chance in it, as many as `going_on(best watts, descents)` asks for beyond TRIES. Then links are slowed,
-    the idlest first. The trees stay the routing's own: `forest` is empty. Gives None if all links on do not fit.
+    A link is turned off if the remaining links connect the fabric as `rules` demand, `reroute` finds deadlock-free
+    paths over them and no channel exceeds the limit; loads are recomputed after each. The first descent follows that
+    order, later ones perturb it at random; beyond TRIES there are as many as `going_on(best watts, descents)` requests.
+    Then links are slowed, the least loaded first. The trees are the routing's own, so `forest` is empty. Returns None
+    if the traffic does not fit with all links on.
     """
     routes = reroute(fabric)
     if routes is None or channel_load(fabric, routes, traffic.volume_bytes).max(initial=0.0) > rules.limit * SLACK:

@@ -1,4 +1,4 @@
-"""Write chosen link settings as JSON, and read them back: links off or slowed, routes, ports that may sleep."""
+"""Write chosen link settings as JSON, and read them: links off or slowed, routes, ports that may sleep."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def settings_routes(fabric: Fabric, settings: LinkSettings) -> Routes | None:
 
 @dataclass(frozen=True, eq=False)
 class RegulateResult:
-    """What a plan takes from a settings file besides links off: the routes, and ports that may sleep by switch."""
+    """What a plan reads from a settings file besides links off: the routes, and ports that may sleep by switch."""
 
     routes: Routes | None
     asleep: dict[str, set[int]]
@@ -77,7 +77,7 @@ class RegulateResult:
 
 
 def read_result(fabric: Fabric, path: Path) -> RegulateResult:
-    """Read the routes and sleeping ports of a settings file for the fabric with its links off. Raises InputError."""
+    """Return the routes and sleeping ports of a settings file for the fabric with its links off. Raises InputError."""
     expected = "settings made by tagloom regulate for this fabric"
     payload = checked(SettingsForm, read_json(path, expected), str(path))
     asleep: dict[str, set[int]] = {}
@@ -115,9 +115,9 @@ def read_result(fabric: Fabric, path: Path) -> RegulateResult:
 
 
 def with_links_off(fabric: Fabric, ends: Collection[str], settings: Path | None) -> Fabric:
-    """Want links down: each named by one of its ends, and those of a settings file, which may slow others.
+    """Return a fabric with the links of `ends` and of a settings file down; the file may slow others.
 
-    The name of a switch wants all of it off: it is dead from then on, and its hosts are gone. Raises InputError.
+    The name of a switch turns off all its links: it is dead from then on, and its hosts are removed. Raises InputError.
     """
     findings: list[Finding] = []
     off, dead, unknown = parts_at(fabric, ends)

@@ -1,4 +1,4 @@
-"""Turn links off as long as no channel gets busier than the busiest was (Koibuchi et al. 2011, Sect. 5.4.2)."""
+"""Turn links off while no channel gets busier than the busiest was (Koibuchi et al. 2011, Sect. 5.4.2)."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def static(
     limit: float = inf,
     keep_two: bool = False,
 ) -> LinkSettings:
-    """Choose links to turn off, the least loaded first, each with all paths moved away before the next is tried.
+    """Return settings with links off, the least loaded tried first, each with all paths moved away before the next.
 
-    A link goes when all switches that were connected stay so, `reroute` finds deadlock-free paths without it, and
-    every channel carries at most the former maximum. (The paper asks for less than that, which would refuse the
-    busiest channel itself.) Host links stay. `reroute` gives None if it finds no paths. `limit` asks for less than
-    the former maximum, `keep_two` that no link becomes the only way, where none was before: neither is the paper's.
+    A link is turned off if all connected switches stay connected, `reroute` finds deadlock-free paths without it (None
+    if there are none), and every channel carries at most the former maximum. (The paper demands strictly less, which
+    the busiest channel itself would fail.) Host links stay. `limit` lowers that maximum, and `keep_two` forbids that a
+    link becomes a bridge if there was none before: neither is in the paper.
     """
     routes = reroute(fabric)
     if routes is None:
@@ -69,18 +69,18 @@ def static(
 
 
 def connected(fabric: Fabric) -> bool:
-    """Return whether links that are up connect all hosts; a switch without any may sleep."""
+    """Return whether links that are up connect all hosts; a switch without hosts may be cut off."""
     return not fabric.apart
 
 
 def keeps_together(fabric: Fabric, smaller: Fabric) -> bool:
-    """Return whether fewer links still connect every switch that the fabric's own connect with its hosts."""
+    """Return whether `smaller` still connects every switch that is connected in `fabric`."""
     return bool(smaller.joined[fabric.joined].all())
 
 
 def two_connected(fabric: Fabric) -> bool:
     """Return whether any one link may fail without cutting the fabric (no bridges among the links that are up)."""
-    import networkx as nx  # noqa: PLC0415 - a third of a second that most commands need not wait for
+    import networkx as nx  # noqa: PLC0415 - a third of a second that most commands need not spend
 
     graph = fabric.graph
     graph.remove_edges_from([(a, b, key) for a, b, key, up in graph.edges(keys=True, data="up") if not up])

@@ -1,4 +1,4 @@
-"""Choose which settings hold when, over a day that repeats: dynamic programming over time."""
+"""Choose which settings apply when, over a day that repeats: dynamic programming over time."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from tagloom.records.timetable import Offer
 
 SETS = 5_000  # sets of settings that are tried
-RANKED = 400_000  # sets up to which those are chosen by what they would cost if changes were free
-CELLS = 8_000_000  # numbers held at a time
+RANKED = 400_000  # sets: up to here the tried ones are those that would be cheapest if changes were free
+CELLS = 8_000_000  # array cells in memory at a time
 
 
 def schedules(offer: Offer, most_settings: int, dwell_seconds: float, most_changes: int) -> list[Schedule]:
     """Return the cheapest day with at most 1, 2, ... `most_settings` settings, as long as any can carry it.
 
-    A day repeats: going from its last interval's settings to its first's is a change like others. Every stretch of one
-    setting within the day lasts `dwell_seconds` or the whole day, and there are at most `most_changes` changes. All
-    sets of settings are tried while they are no more than SETS; beyond, those that would be cheapest if changes were
-    free (the best set of one fewer, completed, where even these are too many), and then members of the best are
-    exchanged one by one while that helps. `exact` says whether no set that was left out can be better.
+    The day repeats: the step from its last interval to its first is a change like others. Every stretch of one setting
+    within the day lasts `dwell_seconds` or the whole day, and there are at most `most_changes` changes. All sets of
+    settings are tried if they are no more than SETS. Beyond, those that would be cheapest if changes were free are
+    tried; beyond RANKED, completions of the best set with one fewer. Then members of the best are exchanged one by one
+    while that helps. `exact` says whether no set that was left out can be better.
     """
     found: list[Schedule] = []
     best: Schedule | None = None
@@ -52,7 +52,7 @@ def schedules(offer: Offer, most_settings: int, dwell_seconds: float, most_chang
 
 
 def _promising(offer: Offer, n: int) -> tuple[list[tuple[int, ...]], float]:
-    """List the SETS sets of n that would be cheapest if changes were free, and what the best of the others would be."""
+    """Return the SETS sets of n that would be cheapest if changes were free, and the cost of the best other."""
     sets = np.array(list(combinations(range(len(offer.joules)), n)))
     parts = np.array_split(sets, max(1, sets.size * len(offer.seconds) // CELLS))
     least = np.concatenate([offer.joules[part].min(axis=1).sum(axis=1) for part in parts])
@@ -75,7 +75,7 @@ def _improved(offer: Offer, start: Schedule | None, n: int, dwell: float, most: 
 
 
 def _best(offer: Offer, sets: object, dwell: float, most: int) -> Schedule | None:
-    """Return the cheapest day over any of the sets, all of one size."""
+    """Return the cheapest day over any of `sets`, all of one size; None if none can carry the day."""
     every = iter(sets)  # type: ignore[call-overload]  # combinations or a list of tuples
     best: tuple[float, tuple[int, ...], int] | None = None
     first = next(every, None)
@@ -96,10 +96,10 @@ def _best(offer: Offer, sets: object, dwell: float, most: int) -> Schedule | Non
 
 
 def _table(offer: Offer, sets: NDArray[np.int64], begin: int, dwell: float, most: int) -> NDArray[np.float64]:
-    """Fill the least joules from the day's start to boundary t, float64[T + 1, B, N, most + 1], of B sets of N.
+    """Return the least joules from the day's start to boundary t, float64[T + 1, B, N, most + 1], of B sets of N.
 
-    The last axes are the settings that hold at t, having held for `dwell` seconds, and the changes so far. The day
-    begins with settings `begin` of each set.
+    The last axes are the setting at t, in force for at least `dwell` seconds, and the changes so far. The day begins
+    with setting `begin` of each set.
     """
     joules, change, ends = offer.joules[sets], _changes(offer, sets), _ends(offer.seconds, dwell)
     intervals, (batch, n) = len(offer.seconds), sets.shape
@@ -119,12 +119,12 @@ def _table(offer: Offer, sets: NDArray[np.int64], begin: int, dwell: float, most
 
 def _changes(offer: Offer, sets: NDArray[np.int64]) -> NDArray[np.float64]:
     change: NDArray[np.float64] = offer.change_joules[sets[:, :, None], sets[:, None, :]]
-    change[:, np.arange(sets.shape[1]), np.arange(sets.shape[1])] = np.inf  # staying is no change
+    change[:, np.arange(sets.shape[1]), np.arange(sets.shape[1])] = np.inf  # staying is not a change
     return change
 
 
 def _ends(seconds: NDArray[np.float64], dwell: float) -> list[int]:
-    """Return the first boundary at which what begins at t may end; one past the day where there is none."""
+    """Return the first boundary at which a stretch that begins at t may end; beyond the day if there is none."""
     bounds = np.concatenate([[0.0], np.cumsum(seconds)])
     ends: list[int] = np.maximum(
         np.searchsorted(bounds, bounds[:-1] + dwell - 1e-6), np.arange(1, len(bounds))
@@ -133,7 +133,7 @@ def _ends(seconds: NDArray[np.float64], dwell: float) -> list[int]:
 
 
 def _stretch(joules: NDArray[np.float64], sums: NDArray[np.float64], begin: int, end: int) -> NDArray[np.float64]:
-    """Add up the joules from boundary to boundary; inf if an interval within cannot be carried."""
+    """Return the joules from boundary to boundary; inf if an interval within cannot be carried."""
     with np.errstate(invalid="ignore"):  # inf - inf if an earlier interval could not be carried
         total = sums[:, :, end] - sums[:, :, begin]
     late = ~np.isfinite(total)
@@ -143,17 +143,17 @@ def _stretch(joules: NDArray[np.float64], sums: NDArray[np.float64], begin: int,
 
 
 def _end(offer: Offer, sets: NDArray[np.int64], begin: int, table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Close the day, float64[B, N, most + 1]: what ends it goes over into what began it."""
+    """Return the joules of whole days, float64[B, N, most + 1], with the change from the last setting to the first."""
     last: NDArray[np.float64] = table[-1].copy()
     back = _changes(offer, sets)[:, :, begin]
     others = np.arange(sets.shape[1]) != begin
     last[:, others, :] += back[:, others, None]
-    last[:, others, -1] = np.inf  # that change too must be allowed
+    last[:, others, -1] = np.inf  # that change must be allowed, too
     return last
 
 
 def _traced(offer: Offer, sets: NDArray[np.int64], begin: int, dwell: float, most: int) -> Schedule:
-    """Walk the cheapest day of one set back from its end."""
+    """Return the cheapest day of one set, traced back from its end."""
     table = _table(offer, sets, begin, dwell, most)
     final = _end(offer, sets, begin, table)[0]
     k, c = (int(i) for i in np.unravel_index(np.argmin(final), final.shape))
@@ -181,12 +181,12 @@ def _traced(offer: Offer, sets: NDArray[np.int64], begin: int, dwell: float, mos
 def groups(
     rate: NDArray[np.float32], known: NDArray[np.bool_], most: int
 ) -> tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]]:
-    """Group intervals that are alike: every group of a tree of groups, and the `most` at its leaves.
+    """Return groups of similar intervals: every group of a hierarchy, and the at most `most` at its leaves.
 
-    Joined by Ward's rule over the square roots of rates, so that a few heavy pairs do not hide the others; the idlest
-    quarters are added, since what carries a busy time carries an idle one too.
+    Clusters are joined by Ward's rule over the square roots of rates, so that a few heavy pairs do not hide the others.
+    The idlest quarter, half and three quarters are added, since what carries a busy time also carries an idle one.
     """
-    from scipy.cluster.hierarchy import fcluster, linkage  # noqa: PLC0415 - takes its time to load
+    from scipy.cluster.hierarchy import fcluster, linkage  # noqa: PLC0415 - slow to load
 
     index = np.flatnonzero(known)
     if len(index) < 2:
@@ -203,8 +203,8 @@ def groups(
 
 
 def covering(rate: NDArray[np.float32], members: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
-    """Merge intervals into one matrix whose every pair sends as much as it ever does in any of them.
+    """Return one matrix in which every pair sends its maximum over the intervals.
 
-    Channel loads grow with every pair's rate, so routes that carry this carry each.
+    Channel loads grow with every pair's rate, so routes that carry this matrix carry each interval.
     """
     return np.asarray(rate[members].max(axis=0), np.float64)

@@ -1,4 +1,4 @@
-"""Decide which settings should hold now: by the clock, by what jobs ask for, and by the load that is seen."""
+"""Decide which settings apply now: by the clock, by jobs' requests, and by the measured load."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DAY_SECONDS = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What should hold and why, and what is remembered; `change` is False if it holds already, or must wait."""
+    """What should apply and why, and the new progress; `change` is False if it applies already, or must wait."""
 
     settings: tuple[str, ...]
     why: str
@@ -34,15 +34,17 @@ def decide(
     watch: Watch,
     lost_speed_steps: Callable[[tuple[str, ...]], frozenset[tuple[int, int]]],
 ) -> Decision:
-    """Decide what should hold at `now` (seconds since the epoch).
+    """Return what should apply at `now` (seconds since the epoch).
 
-    `scheduled` is what the timetable says, `requested` what jobs ask for: all their links are on. `load` is the
-    share of its speed that the busiest channel carried, and whether every link was seen; None if nobody looks.
-    All links come on when the load reaches `watch.raise_above`, and stay until it has been below `watch.lower_below`
-    for `hold_seconds`; what cannot be seen counts as busy then. A change that brings no link up waits for the dwell
-    time, the cap of a day, and a load that is low; one that does, or makes a link faster, waits for nothing.
-    `lost_speed_steps` gives the steps of speed, (link, Mb/s), that links lack with settings together: all of them where
-    a link is off.
+    `scheduled` is the timetable's setting, `requested` are those of jobs; the links of all of them are on. `load` is
+    the share of its speed that the busiest channel carried, and whether every link was seen; None without measurement.
+
+    All links come on when the load reaches `watch.raise_above`, and stay on until it has been below `watch.lower_below`
+    for `hold_seconds`; an unknown load then counts as busy. A change that brings no link up waits for the dwell time,
+    the daily cap and a low load. A change that brings a link up, or makes it faster, does not wait.
+
+    `lost_speed_steps` returns the speed steps, (link, Mb/s), that links lack under several settings together: all of
+    them if a link is off.
     """
     share, complete = load if load is not None else (0.0, True)
     standing = _seen(now, share, standing, watch, complete=complete)
@@ -62,7 +64,7 @@ def decide(
 
 
 def changed(now: float, settings: tuple[str, ...], standing: TimetableProgress, *, lowered: bool) -> TimetableProgress:
-    """Remember a change; `lowered` tells that links went off or slower and none came on or got faster."""
+    """Return the progress after a change; `lowered` if links went off or slower and none came on or got faster."""
     recent = tuple(at for at in standing.lowered_at if at > now - DAY_SECONDS)
     return replace(standing, settings=settings, changed_at=now, lowered_at=(*recent, now) if lowered else recent)
 

@@ -1,1 +1,1 @@
-"""Put records into words for people, at most 80 columns wide, in a stable order."""
+"""Turn records into text for people, at most 80 columns wide, in a stable order."""

@@ -1,4 +1,4 @@
-"""Turn numbers into lines on a sheet: axes with round ticks, series that differ in dash and name."""
+"""Turn series of numbers into SVG paths and axes with round ticks; series differ in dash and name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TICKS = 5
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One curve: its name, its points in the units of the axes, its place among the styles of the page."""
+    """One curve: its name, its points in the units of the axes, and its style's number."""
 
     name: str
     points: tuple[tuple[float, float], ...]
@@ -27,9 +27,9 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A chart in pixels of a sheet of WIDTH by HEIGHT: SVG paths by series, ticks with their words.
+    """A chart in pixels, WIDTH by HEIGHT: SVG paths by series, and ticks with labels.
 
-    `rows` are the numbers behind it, for a table; `mark` is a vertical line with a word, or None.
+    `rows` are the numbers behind it, for a table; `mark` is a vertical line with a label, or None.
     """
 
     title: str
@@ -54,7 +54,7 @@ def chart(
     x_ticks: Sequence[tuple[float, str]] | None = None,
     mark: tuple[float, str] | None = None,
 ) -> Chart:
-    """Draw series that share their x values over one pair of axes; `x_ticks` go before round ones."""
+    """Return a chart of series that share their x values; `x_ticks` replace the round ones."""
     xs = [x for each in series for x, _ in each.points]
     ys = [y for each in series for _, y in each.points]
     left, right = x_range or (min(xs), max(xs))

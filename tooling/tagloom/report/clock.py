@@ -1,4 +1,4 @@
-"""Show timetables to people: what settings over a day save, when each holds, and what a calendar does."""
+"""Show timetables: what settings over a day save, when each applies, and what a calendar does."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def day_lines(payload: Mapping[str, Any]) -> list[str]:
-    """Return what a day's timetable saves, against fewer settings and against the most that any could save."""
+    """Return the saving of a day's timetable, beside those of fewer settings and the largest possible."""
     rows = [
         (
             str(each["settings"]),
@@ -63,7 +63,7 @@ def day_lines(payload: Mapping[str, Any]) -> list[str]:
 
 
 def calendar_lines(payload: Mapping[str, Any]) -> list[str]:
-    """Return what a calendar does in the week to come."""
+    """Return what a calendar does in the coming week."""
     settings = [
         (each["name"], str(each["links_off"]), str(each["links_slowed"]), f"{each['watts']:.1f} W")
         for each in payload["settings"]

@@ -1,4 +1,4 @@
-"""Write a planned fabric in the formats of other tools: SimGrid platforms, GraphML, Graphviz."""
+"""Export a planned fabric in the formats of other tools: SimGrid platforms, GraphML, Graphviz."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ SIMGRID_HEAD = """<?xml version="1.0"?>
 
 
 def export(kind: str, fabric: Fabric, routes: Routes) -> str:
-    """Write a fabric and its planned routes; `kind` is one of FORMATS. The graphs carry no routes."""
+    """Return a fabric and its planned routes as `kind`, one of FORMATS. The graphs carry no routes."""
     if kind == "simgrid":
         return "".join(simgrid(fabric, routes))
     return graphml(fabric) if kind == "graphml" else dot(fabric)
 
 
 def simgrid(fabric: Fabric, routes: Routes, *, latency: bool = True) -> Iterator[str]:
-    """Write a SimGrid platform (version 4.1 of its format) whose routes are the planned ones, in pieces.
+    """Yield the pieces of a SimGrid platform (version 4.1 of its format) with the planned routes.
 
     SimGrid weighs flows by their latency, as TCP does: without `latency` its shares are max-min fair.
     """
@@ -69,8 +69,8 @@ def simgrid(fabric: Fabric, routes: Routes, *, latency: bool = True) -> Iterator
 
 
 def graphml(fabric: Fabric) -> str:
-    """Write switches, hosts and links as GraphML, an edge for each cable."""
-    import networkx as nx  # noqa: PLC0415 - a third of a second that most commands need not wait for
+    """Return switches, hosts and links as GraphML; a link is one edge."""
+    import networkx as nx  # noqa: PLC0415 - a third of a second that most commands need not spend
 
     graph: nx.MultiGraph[str] = nx.MultiGraph(name=fabric.name)
     for switch in fabric.switches:
@@ -87,7 +87,7 @@ def graphml(fabric: Fabric) -> str:
 
 
 def dot(fabric: Fabric) -> str:
-    """Write switches, hosts and links for Graphviz; links that are off are dashed, slower ones labelled."""
+    """Return switches, hosts and links for Graphviz; links that are off are dashed, slower ones labelled."""
 
     def quoted(name: str) -> str:
         return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'

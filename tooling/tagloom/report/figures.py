@@ -1,4 +1,4 @@
-"""Draw a forecast's figures for papers: load, sleep, savings; the same bytes for the same numbers."""
+"""Draw a forecast's figures for papers: load, sleep, savings; equal numbers give equal bytes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNDATED: dict[str, dict[str, Any]] = {"pdf": {"CreationDate": None}, "png": {"So
 
 
 def write_figures(report: Report, directory: Path) -> list[str]:
-    """Write load, wait, sleep and saving as PDF and PNG; returns the names of the files.
+    """Write load, wait, sleep and saving as PDF and PNG; return the file names.
 
     Raises InputError if matplotlib is not installed or the directory cannot be written.
     """
@@ -56,7 +56,7 @@ def _sheet() -> tuple[Any, Any]:
 
 
 def _load(axes: Any, report: Report) -> None:
-    """Draw how many channels carry at most how much, of those that carry anything."""
+    """Draw the cumulative number of channels by load, of those that carry anything."""
     load = np.sort(report.load[report.load > 0])
     axes.step(load, np.arange(1, len(load) + 1), where="post", color=BLUE)
     axes.set(
@@ -84,7 +84,7 @@ def _sleep(axes: Any, report: Report) -> None:
 
 
 def _saving(axes: Any, report: Report) -> None:
-    """Draw the switches' watts: all links on, these settings, and these settings with host ports asleep."""
+    """Draw the switches' watts: with all links on, with these settings, and with host ports asleep besides."""
     f = report.forecast
     bars = {"all on": f.watts_before.value, "settings": f.watts_after.value}
     if f.seconds_base.value:

@@ -1,4 +1,4 @@
-"""Write a report as one self-contained HTML page: nothing is fetched, nothing is sent."""
+"""Render a report as one self-contained HTML page: nothing is fetched, nothing is sent."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from tagloom.report.layout import Drawn
 
 RING_RADIUS, RING_PORTS = 18.0, 20  # of hosts' ports around a switch
-TURNS = 24  # of a ring that are tried
+TURNS = 24  # rotations of a ring that are tried
 LEVELS = 5  # classes of load, each with its own colour and width
-LABELLED_UP_TO = 100  # links, for words beside those that are not simply on
+LABELLED_UP_TO = 100  # links: up to here those that are not simply on get a label
 STATE_WORDS = {ON: "on", OFF: "off", SLOW: "slow", SLEEPING: "EEE"}
 
 
 def html_document(report: Report, written: str) -> str:
-    """Write the page; `written` says when and by what, for its foot."""
+    """Return the HTML document; `written` says when and by what, for its foot."""
     forecast, cut = forecast_payload(report.forecast, report.fabric), report.forecast.interruption
     ports = port_rows(report)
     return _template().render(
@@ -99,7 +99,7 @@ def _headline(report: Report) -> str:
 
 
 def _cards(report: Report, forecast: dict[str, Any]) -> list[dict[str, str]]:
-    """Return the three numbers that matter first, each with its interval and where it comes from."""
+    """Return the three main numbers, each with its interval and source."""
     base, sources = forecast["seconds_base"], forecast["sources"]
     low, high = forecast["intervals"].get("seconds_predicted", (base, base))
     slower = [100.0 * (x - base) / base if base else 0.0 for x in (low, high)]
@@ -130,7 +130,7 @@ def _cards(report: Report, forecast: dict[str, Any]) -> list[dict[str, str]]:
 
 
 def _figure(report: Report, ports: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the drawn fabric: links with class of load, state and words, switches, hosts' ports, trees as bit sets."""
+    """Return the drawn fabric: links with load class, state and labels, switches, hosts' ports, trees as bit sets."""
     fabric, drawn = report.fabric, draw(report.fabric)
     top = float(report.load.max(initial=0.0))
     shown = report.share if report.share is not None else report.load / (top or 1.0)
@@ -187,7 +187,7 @@ def _figure(report: Report, ports: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _around(report: Report, drawn: Drawn) -> list[tuple[float, float]]:
-    """Place hosts' ports in rings around their switches, turned so that they keep farthest from the links' ends."""
+    """Return the positions of hosts' ports in rings around their switches, turned farthest from the links' ends."""
     fabric, at = report.fabric, np.array(drawn.points).reshape(-1, 2)
     leaves: list[list[float]] = [[] for _ in drawn.points]
     for link, wraps in zip(fabric.links, drawn.wraps, strict=True):
@@ -208,7 +208,7 @@ def _around(report: Report, drawn: Drawn) -> list[tuple[float, float]]:
 
 
 def _free_turn(ends: list[float], ports: int) -> float:
-    """Return the angle of the first of some ports, evenly spread, that leaves most room to links' ends."""
+    """Return the angle of the first of some evenly spread ports that leaves most room to links' ends."""
     if not ends or not ports:
         return pi / 4
     step = 2 * pi / ports
@@ -233,7 +233,7 @@ def _levels(share: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _level_words(report: Report, edge: float, top: float) -> list[tuple[int, str]]:
-    """Return what each class of load means."""
+    """Return the meaning of each load class."""
 
     def word(part: int) -> str:
         value = edge * part / LEVELS
@@ -248,14 +248,14 @@ def _level_words(report: Report, edge: float, top: float) -> list[tuple[int, str
 
 
 def _bits(links: tuple[int, ...], count_of: int) -> str:
-    """Pack a set of links into hexadecimal digits, four links each, the lowest in the lowest bit."""
+    """Return a set of links as hexadecimal digits, four links each, the lowest in the lowest bit."""
     there = np.zeros(-(-count_of // 4) * 4, np.uint8)
     there[list(links)] = 1
     return "".join(f"{value:x}" for value in (there.reshape(-1, 4) @ np.array([1, 2, 4, 8])).tolist())
 
 
 def _power(report: Report) -> Chart | None:
-    """Draw what the switches draw by a timetable, over a day or a week."""
+    """Return a chart of the switches' power under a timetable, over a day or a week."""
     if not report.day:
         return None
     days = len(report.days)
@@ -277,7 +277,7 @@ def _power(report: Report) -> Chart | None:
 
 
 def _gap_chart(report: Report) -> Chart:
-    """Draw what a message waits after an idle gap, and mark this traffic's own mean gap."""
+    """Return a chart of a message's wait after an idle gap, with this traffic's own mean gap marked."""
     rows = report.gaps
     series = [
         Series("regular gaps", tuple((p.gap_seconds * 1e6, p.periodic_wait_seconds * 1e6) for p in rows), 0),
@@ -309,7 +309,7 @@ def _sleep_chart(report: Report) -> Chart:
 
 
 def _link_charts(report: Report) -> list[Chart]:
-    """Draw power and mean wait of one host link by its load, full frames at random."""
+    """Return charts of power and mean wait of one host link by load, for full-size frames with Poisson arrivals."""
     rows = report.loads
     power = Series("sleeping link", tuple((100 * p.load, 100 * p.power_relative) for p in rows), 0)
     delay = Series("sleeping link", tuple((100 * p.load, 1e6 * p.mean_delay_seconds) for p in rows), 0)
@@ -320,7 +320,7 @@ def _link_charts(report: Report) -> list[Chart]:
 
 
 def _waves(report: Report) -> list[dict[str, Any]]:
-    """Place every wave on the rollout's time, in percent: what sends, then what waits."""
+    """Return every wave's place on the rollout's time, in percent: sending, then waiting."""
     spans = [float(wave["expected_seconds"]) for wave in report.waves]
     begins = [0.0, *accumulate(spans)]
     whole = begins[-1] or 1.0
@@ -344,7 +344,7 @@ def _waves(report: Report) -> list[dict[str, Any]]:
 
 
 def _proofs(report: Report) -> list[tuple[str, str, bool]]:
-    """Return what was proven from the texts in the build."""
+    """Return what was proven from the texts in the build, as (proof, figure, holds)."""
     proof = report.proof
     on_path = max(0, proof.reachable_pairs - proof.off_path_pairs)
     return [

@@ -1,4 +1,4 @@
-"""Lay a fabric out on a plane: grids by their coordinates, levels as rows, anything else by its graph."""
+"""Lay a fabric out on a plane: grids by coordinates, levels as rows, anything else by its graph."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
     from tagloom.records.fabric import Fabric, Link
 
-CELL = 60.0  # between two neighbours of a grid
-LABEL_ASIDE = 12.0  # a vertical link's label along it, at most
-STUB = 0.45  # of a cell: how far the ends of a link that wraps around are drawn
+CELL = 60.0  # distance of two neighbours of a grid
+LABEL_ASIDE = 12.0  # the largest shift of a vertical link's label along it
+STUB = 0.45  # of a cell: length of the stubs of a link that wraps around
 GRIDS, LEVELS, CIRCLES = {"mesh", "torus", "hypercube"}, {"fat-tree", "tree", "clos"}, {"ring", "complete"}
-STRESS_UP_TO = 150  # switches, for Kamada and Kawai's layout; it compares all pairs at every step
+STRESS_UP_TO = 150  # switches, for Kamada and Kawai's layout, which compares all pairs at every step
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A fabric on a plane: the size of the sheet, a point for each switch, an SVG path for each link.
+    """A fabric on a plane: the drawing's size, a point for each switch, an SVG path for each link.
 
-    `middle` is where each link takes its label; `wraps` tells which links are drawn as two ends only.
+    `middle` is where each link has its label; `wraps` marks links drawn as two stubs only.
     """
 
     width: float
@@ -36,7 +36,7 @@ class Drawn:
 
 
 def draw(fabric: Fabric) -> Drawn:
-    """Lay out a fabric; parallel links bend apart, and links around a grid's edge show their two ends."""
+    """Return a fabric's layout; parallel links bend apart, links around a torus's edge become two stubs."""
     at = _points(fabric)
     low = at.min(axis=0, initial=0.0)
     at = at - low + CELL
@@ -72,7 +72,7 @@ def _points(fabric: Fabric) -> NDArray[np.float64]:
 
 
 def _nested(there: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Put dimensions 0, 2, 4, ... side by side and 1, 3, 5, ... one below the other, each inside the next."""
+    """Return grid positions: dimensions 0, 2, 4, ... horizontal, 1, 3, 5, ... vertical, each nested in the next."""
     at = np.zeros((len(there), 2))
     stride = [1.0, 1.0]
     for d in range(there.shape[1]):
@@ -84,7 +84,7 @@ def _nested(there: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def _rows(there: NDArray[np.int64], *, upside_down: bool) -> NDArray[np.float64]:
-    """Put every level into a row of the widest one's width; a tree's root has level 0 and stands on top."""
+    """Return positions by level, one row each, as wide as the widest; a tree's root has level 0 and is on top."""
     level = there[:, 0]
     count = np.bincount(level)
     widest = float(count.max()) * CELL
@@ -95,7 +95,7 @@ def _rows(there: NDArray[np.int64], *, upside_down: bool) -> NDArray[np.float64]
 
 
 def _groups(there: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Put groups on a circle, and the routers of each on a smaller one."""
+    """Return groups on a circle, and the routers of each on a smaller one."""
     groups, routers = (int(n) + 1 for n in there.max(axis=0))
     small = max(CELL * 0.6, CELL * routers / (2 * pi))
     large = max(2.6 * small, 2.6 * small * groups / (2 * pi))
@@ -106,7 +106,7 @@ def _groups(there: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def _by_graph(fabric: Fabric) -> NDArray[np.float64]:
-    import networkx as nx  # noqa: PLC0415 - a third of a second that grids need not wait for
+    import networkx as nx  # noqa: PLC0415 - a third of a second that grids need not spend
 
     simple = nx.Graph(fabric.graph)
     count = len(fabric.switches)
@@ -121,7 +121,7 @@ def _by_graph(fabric: Fabric) -> NDArray[np.float64]:
 
 
 def _wraps(fabric: Fabric, link: Link) -> bool:
-    """Return whether a link leads around the edge of a torus."""
+    """Return whether a link wraps around the edge of a torus."""
     if fabric.shape is None or fabric.shape.family != "torus" or not fabric.points.shape[1]:
         return False
     return bool(np.abs(fabric.points[link.a] - fabric.points[link.b]).max() > 1)
@@ -130,17 +130,17 @@ def _wraps(fabric: Fabric, link: Link) -> bool:
 def _stubs(
     a: NDArray[np.float64], b: NDArray[np.float64], bend: float, parallel_link: int
 ) -> tuple[str, tuple[float, float]]:
-    """Draw the two ends of a link that leads around, each pointing away from the other switch."""
+    """Return a wrapping link's two stubs, each pointing away from the other switch, and the label's point."""
     direction = (b - a) / max(float(np.hypot(*(b - a))), 1e-9)
     side = np.array([-direction[1], direction[0]]) * bend
     ends = [(p, p + side, p + side - sign * direction * CELL * STUB) for p, sign in ((a, 1.0), (b, -1.0))]
     path = " ".join(f"M{p[0]:.1f} {p[1]:.1f}L{q[0]:.1f} {q[1]:.1f}L{r[0]:.1f} {r[1]:.1f}" for p, q, r in ends)
-    end = ends[0][2] - direction * (5.0 + 9.0 * parallel_link)  # labels of parallel links stand one behind the other
+    end = ends[0][2] - direction * (5.0 + 9.0 * parallel_link)  # labels of parallel links follow each other
     return path, (round(float(end[0]), 1), round(float(end[1]), 1))
 
 
 def _line(at: NDArray[np.float64], a: int, b: int, bend: float) -> tuple[str, tuple[float, float]]:
-    """Draw a link straight, or bent aside: for its lane, and where it would run through the switches of its row."""
+    """Return a link's path and label: straight, or bent for parallel links or past the switches of its row."""
     p, q = at[a], at[b]
     direction = q - p
     far = float(np.hypot(*direction))
@@ -149,9 +149,7 @@ def _line(at: NDArray[np.float64], a: int, b: int, bend: float) -> tuple[str, tu
     if along and far > 1.9 * CELL:
         bend += 0.16 * far
     c = (p + q) / 2 + normal * 2 * bend
-    aside = max(
-        -LABEL_ASIDE, min(LABEL_ASIDE, 1.3 * parallel_link)
-    )  # words beside each other would run into one another
+    aside = max(-LABEL_ASIDE, min(LABEL_ASIDE, 1.3 * parallel_link))  # labels side by side would overlap
     middle = (p + q) / 2 + normal * bend + np.array([0.0, aside]) * abs(direction[1]) / max(far, 1e-9)
     label = round(float(middle[0]), 1), round(float(middle[1]), 1)
     if not bend:

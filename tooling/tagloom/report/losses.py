@@ -1,4 +1,4 @@
-"""Put into words what single failures do, and what detours make of them."""
+"""Describe the effect of single failures, and of detours on it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PARTS = {"link": "any single link", "switch": "any single link or switch"}
 
 
 def detour_lines(summary: Mapping[str, Any]) -> list[str]:
-    """Return what the detours of a plan protect and cost; nothing for a plan without."""
+    """Return what the detours of a plan protect and cost; nothing for a plan without detours."""
     if summary.get("protect", "none") == "none":
         return []
     left, cases = summary["unprotected"], summary["protected"] + summary["unprotected"]
@@ -45,7 +45,7 @@ def detour_lines(summary: Mapping[str, Any]) -> list[str]:
 
 
 def what_if_lines(found: WhatIf | None) -> list[str]:
-    """Return what single failures of a kind do, the worst of those that leave pairs without a path by name."""
+    """Return the effect of single failures, and the worst of those that leave pairs without a path, by name."""
     if found is None:
         return []
     cases = found.protected + found.unprotected

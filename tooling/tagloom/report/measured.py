@@ -1,4 +1,4 @@
-"""Lay measurements out: lines for a terminal, CSV, and plots."""
+"""Present measurements: lines for a terminal, CSV, and plots."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MICRO, GIGA = 1e6, 1e-9
 
 
 def pingpong_lines(payload: Mapping[str, Any], *, everything: bool) -> list[str]:
-    """Return what a ping-pong found: least latency, most bandwidth, and some or all of its sizes."""
+    """Return a ping-pong's results: lowest latency, highest bandwidth, and some or all of its sizes."""
     points = payload["points"]
     lines = row("pingpong", f"{payload['protocol']} to {payload['peer']}, {count(len(points), 'size')}")
     if points:
@@ -85,7 +85,7 @@ def _end_lines(payload: Mapping[str, Any]) -> list[str]:
 
 
 def power_lines(payload: Mapping[str, Any]) -> list[str]:
-    """Return what a meter gave."""
+    """Return a meter's power, energy and lag."""
     lines = row("meter", f"{payload['meter']}: {payload['sees']}")
     if payload["samples"]:
         lines += row(
@@ -102,7 +102,7 @@ def power_lines(payload: Mapping[str, Any]) -> list[str]:
 
 
 def points_csv(points: Sequence[Mapping[str, Any]]) -> str:
-    """Write points as CSV, SI units in the column names; empty if nothing was measured."""
+    """Return points as CSV, SI units in the column names; only the header if nothing was measured."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     shares = sorted({name for p in points for name in p["percentiles_seconds"]}, key=float)
@@ -120,7 +120,7 @@ def points_csv(points: Sequence[Mapping[str, Any]]) -> str:
 
 
 def samples_csv(samples: Sequence[Mapping[str, Any]]) -> str:
-    """Write samples as the CSV that the csv: meter plays again, seconds from the first."""
+    """Return samples as the CSV that the csv: meter replays, seconds from the first."""
     first = samples[0]["at_seconds"] if samples else 0.0
     return "".join(["seconds,watts\n", *(f"{s['at_seconds'] - first:.6f},{s['watts']:g}\n" for s in samples)])
 
@@ -128,10 +128,10 @@ def samples_csv(samples: Sequence[Mapping[str, Any]]) -> str:
 def plot_points(points: Sequence[Mapping[str, Any]], path: Path, title: str) -> None:
     """Draw bandwidth, latency and energy rate against size, with error bars of one standard deviation.
 
-    Raises InputError if matplotlib is not installed, or does not know the file's ending.
+    Raises InputError if matplotlib is not installed, or does not support the file's suffix.
     """
     try:
-        from matplotlib.figure import Figure  # noqa: PLC0415 - heavy, and only for who asks for a plot
+        from matplotlib.figure import Figure  # noqa: PLC0415 - heavy, and only plots need it
     except ImportError:
         raise InputError([Finding("--plot", "matplotlib (pip install matplotlib)", "not installed")]) from None
 
@@ -161,7 +161,7 @@ def plot_points(points: Sequence[Mapping[str, Any]], path: Path, title: str) -> 
 
 
 def policy_lines(payload: Mapping[str, Any]) -> list[str]:
-    """Return what sleep policy was found, with 95 % confidence intervals."""
+    """Return the measured sleep policy, with 95 % confidence intervals."""
     lines = row("link", f"{payload['verdict']}, tried with {count(len(payload['gaps']), 'gap')}")
     names = (
         ("awake_seconds", "awake", "round trip while awake"),
@@ -180,7 +180,7 @@ def policy_lines(payload: Mapping[str, Any]) -> list[str]:
 
 
 def transfer_lines(payload: Mapping[str, Any]) -> list[str]:
-    """Lay the paper's two tables out with ours beside: a file by TCP, and by UDP, over a blocked link."""
+    """Return the paper's two tables beside ours: a file by TCP, and by UDP, over a blocked link."""
     lines = []
     for protocol in ("tcp", "udp"):
         found = [t for t in payload["transfers"] if t["protocol"] == protocol]

@@ -1,4 +1,4 @@
-"""Lay out what a forecast holds besides its three numbers: performance, energy, interruption, ports that sleep."""
+"""Lay out the rest of a forecast beside its three main numbers: performance, energy, interruption, sleeping ports."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 Page = dict[str, Any]
 
-COMPUTATION, COMMUNICATION, ADDED, WHOLE = "p0", "p1", "p2", "p3"  # how the page fills a part of a bar
+COMPUTATION, COMMUNICATION, ADDED, WHOLE = "p0", "p1", "p2", "p3"  # CSS classes of a bar's parts
 PART_WORDS = {COMPUTATION: "computation", COMMUNICATION: "communication", ADDED: "waiting for sleeping links"}
 MOST_PAIRS = 200  # rows of the table of interrupted pairs
-LOOKED_UP_TO = 256  # hosts, of which any pair can be asked for: one digit for each pair
+LOOKED_UP_TO = 256  # hosts: up to here the page can look up any pair, one digit each
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 VERDICT_WORDS = {"on": "on", "off": "off", "lengthen": "lengthen the time-out"}
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar: a name, its words, and its parts as (filling, percent of the group's longest bar)."""
+    """One bar: a name, its label, and its parts as (class, percent of the group's longest bar)."""
 
     name: str
     words: str
@@ -40,7 +40,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Bars of one unit, with what they are and where they come from."""
+    """Bars of one unit, with their meaning and source."""
 
     name: str
     bars: tuple[Bar, ...]
@@ -49,7 +49,7 @@ class Group:
 
 
 def performance_groups(payload: Mapping[str, Any]) -> list[Group]:
-    """Show bandwidth, time and latency before and after; nothing if no traffic was given."""
+    """Return bars of bandwidth, time and latency before and after; none if no traffic was given."""
     groups = []
     if payload["seconds_base"]:
         groups.append(_run(payload))
@@ -63,7 +63,7 @@ def performance_groups(payload: Mapping[str, Any]) -> list[Group]:
 
 
 def energy_groups(payload: Mapping[str, Any]) -> list[Group]:
-    """Show watts, and of one run joules, cost and CO2, before and after."""
+    """Return bars of watts, and of one run's joules, cost and CO2, before and after."""
     groups = [_pair(payload, "watts", "Power of all switches", 1.0, "W")]
     if payload["seconds_base"] and "joules_before" in payload:
         after, there = payload["joules"], payload["transition_joules"]
@@ -92,7 +92,7 @@ def energy_groups(payload: Mapping[str, Any]) -> list[Group]:
 
 
 def energy_facts(payload: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """Return the energy figures that no bar shows: (name, words, source)."""
+    """Return the energy figures that no bar shows: (name, amount, source)."""
     wanted = (
         ("kwh_saved_per_year", "saved in a year", "kWh"),
         ("eee_saved_watts", "host ports asleep save", "W"),
@@ -105,7 +105,7 @@ def energy_facts(payload: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 
 
 def energy_verdict(payload: Mapping[str, Any]) -> tuple[bool, str]:
-    """Return whether the saving pays: (good, words); a slower run can cost more than it saves."""
+    """Return whether the saving pays: (good, sentence); a slower run can cost more than it saves."""
     if payload["warnings"]:
         return False, f"{payload['warnings'][0][0].upper()}{payload['warnings'][0][1:]}."
     if payload["saving_percent"] <= 0 and not payload["eee_saved_watts"]:
@@ -122,7 +122,7 @@ def energy_verdict(payload: Mapping[str, Any]) -> tuple[bool, str]:
 
 
 def interruption_panel(cut: Interruption, fabric: Fabric, payload: Mapping[str, Any]) -> Page:
-    """Show whom a rollout cuts off, for how long: the waves that do, the worst pairs, and any pair asked for."""
+    """Return whom a rollout cuts off and how long: the waves, the worst pairs, and a table to look up any pair."""
     hosts, names = len(cut.seconds), [host.name for host in fabric.hosts]
     cut_off = int(np.count_nonzero(cut.seconds))
     worst = float(cut.seconds.max(initial=0.0))
@@ -160,7 +160,7 @@ def interruption_panel(cut: Interruption, fabric: Fabric, payload: Mapping[str, 
 
 
 def port_rows(report: Report) -> list[Page]:
-    """Return every host's port: where it is, how it stands, and what the forecast says of its sleep."""
+    """Return every host's port: its name, its state, and the forecast's verdict on its sleep."""
     fabric = report.fabric
     verdicts: Sequence[PortVerdict | None] = report.forecast.ports or (None,) * len(fabric.hosts)
     return [
@@ -181,7 +181,7 @@ def port_rows(report: Report) -> list[Page]:
 
 
 def _run(payload: Mapping[str, Any]) -> Group:
-    """Split a run into computation, communication and what sleep adds, as far as anyone said."""
+    """Return a run split into computation, communication and added sleep, as far as known."""
     base, after = payload["seconds_base"], payload["seconds_predicted"]
     asleep = sum(seconds for name, seconds in payload["causes"].get("slow-down", ()) if name == "sleeping links")
     longest = max(base, after)
@@ -203,7 +203,7 @@ def _run(payload: Mapping[str, Any]) -> Group:
 
 
 def _pair(payload: Mapping[str, Any], key: str, name: str, scale: float, unit: str, full: float = 0.0) -> Group:
-    """Set a figure's `_before` and `_after` beside each other, on a scale that goes to `full` at least."""
+    """Return a figure's `_before` and `_after` as bars, on a scale up to at least `full`."""
     both = [(when, payload[f"{key}_{when}"]) for when in ("before", "after")]
     longest = max(full, *(value for _, value in both)) or 1.0
     bars = tuple(

@@ -1,4 +1,4 @@
-"""Show a repair to people: what is dead, which pairs it cut off, and what became of them."""
+"""Show a repair: what is dead, which pairs it cut off, and what became of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MEANS = {
 
 
 def repair_lines(payload: Mapping[str, Any]) -> list[str]:
-    """Return what is dead, how many pairs it cut off, what was done or would be, and what is left."""
+    """Return what is dead, how many pairs it cut off, what was or would be done, and what remains."""
     dead = [*payload["dead_switches"], *payload["dead_links"]]
     lines = row("dead", ", ".join(dead) if dead else "nothing")
     if payload["silent_switches"]:

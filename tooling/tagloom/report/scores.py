@@ -1,4 +1,4 @@
-"""Lay scores, fits and sweeps out as lines for a terminal."""
+"""Show scores, fits and sweeps as lines for a terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHOWN = 20
 
 
 def score_lines(payload: Mapping[str, Any]) -> list[str]:
-    """Return how wrong forecasts were: in all, by quantity, by day."""
+    """Return the errors of forecasts: in all, by quantity, by day."""
     if not payload["scored"]:
         return row("score", f"nothing was measured of {count(payload['forecasts'], 'forecast')}")
     bounded = sum(each["with_interval"] for each in payload["by_quantity"])
@@ -61,7 +61,7 @@ def _cells(each: Mapping[str, Any]) -> tuple[str, str, str, str]:
 
 
 def fit_lines(payload: Mapping[str, Any]) -> list[str]:
-    """Return what was fitted, and how far the pairs lie from it."""
+    """Return what was fitted, and the pairs' distance from it."""
     eee = payload["eee"]
     times = ", ".join(
         f"{word} {1e6 * eee[key]:.4g} us"
@@ -81,7 +81,7 @@ def fit_lines(payload: Mapping[str, Any]) -> list[str]:
 
 
 def sweep_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Yield a line for every cell, failures with why."""
+    """Return a line for every cell, and the reasons of failures."""
     cells = [
         (
             each["traffic"],

@@ -1,4 +1,4 @@
-"""Show people in one look what runs, who works on it, what differs and what is dead; and what a backup kept."""
+"""Show at a glance what runs, who works on it, what differs and what is dead; and what a backup stored."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60))
 
 
 def ago(seconds: float) -> str:
-    """Return how long ago something was, by its largest unit.
+    """Return how long ago something was, in its largest unit.
 
     >>> ago(3), ago(60), ago(3 * 3600 + 5), ago(86_400)
     ('just now', '1 minute ago', '3 hours ago', '1 day ago')
@@ -28,7 +28,7 @@ def ago(seconds: float) -> str:
 
 
 def status_lines(payload: Mapping[str, Any], now: float) -> list[str]:
-    """Return a status of `tagloom status`; `now` is in seconds since the epoch."""
+    """Return the lines of `tagloom status`; `now` is in seconds since the epoch."""
     lines = row("fabric", payload["fabric"])
     if payload["build"] is None:
         lines += row("runs", "nothing that tagloom apply has brought to the switches")
@@ -71,7 +71,7 @@ def confirmation_words(armed: Mapping[str, Any]) -> str:
 
 
 def log_lines(log: Sequence[Mapping[str, Any]], *, whole: bool) -> list[str]:
-    """Return who began which run, and how many lines every switch took; the lines themselves where `whole`."""
+    """Return who began which run, and how many lines every switch took; the lines themselves if `whole`."""
     lines: list[str] = []
     for run in log:
         began = datetime.fromisoformat(run["began"])

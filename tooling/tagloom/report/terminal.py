@@ -1,4 +1,4 @@
-"""Lay plans, proofs, forecasts and outcomes out as lines for a terminal."""
+"""Present plans, proofs, forecasts and outcomes as lines for a terminal."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 WIDTH = 80
 LABEL = 10
 SHOWN_FINDINGS = 20
-SCREEN_LINES = 23  # and the prompt
+SCREEN_LINES = 23  # of 24; the prompt takes one
 JOULES_PER_KWH = 3.6e6
 
 BROADCAST_WORDS = {
@@ -39,7 +39,7 @@ ASSIGNMENT_WORDS = {"fixed": "fixed assignment", "renamed": "renamed assignment,
 
 
 def row(label: str, text: str) -> list[str]:
-    """Put a label before text, which wraps under itself."""
+    """Return a label with its text, which wraps in its own column."""
     lines = wrap(text, WIDTH - LABEL) or [""]
     return [f"{label:<{LABEL}}{lines[0]}".rstrip(), *(" " * LABEL + line for line in lines[1:])]
 
@@ -58,7 +58,7 @@ def count(number: int, noun: str) -> str:
 
 
 def frame_path_lines(path: FramePath) -> list[str]:
-    """Return the path of a frame, a line for each switch, and why it ends where it does not arrive."""
+    """Return the path of a frame, a line for each switch, and the reason if it does not arrive."""
     end = "arrives" if path.reaches else f"does not arrive: {path.why}"
     lines = row("path", f"{path.source} -> {path.destination}: {end}")
     for hop in path.hops:
@@ -70,7 +70,7 @@ def frame_path_lines(path: FramePath) -> list[str]:
 
 
 def plan_lines(fabric: Fabric, summary: Mapping[str, Any], unit: str = "host pairs") -> list[str]:
-    """Return what a plan is: the fabric, its paths, its load (in `unit`), its VLANs."""
+    """Return a plan's summary: the fabric, its paths, its load (in `unit`), its VLANs."""
     models = ", ".join(sorted({switch.model for switch in fabric.switches}))
     off = f" ({summary['links_off']} off)" if summary["links_off"] else ""
     dead = f" ({summary['switches_down']} down)" if summary["switches_down"] else ""
@@ -99,12 +99,12 @@ def plan_lines(fabric: Fabric, summary: Mapping[str, Any], unit: str = "host pai
 
 
 def site_words(lines: int) -> str:
-    """Return how many of the operator's own lines there are, and what was proven of them."""
+    """Return the number of the operator's own lines, and what was proven of them."""
     return f"{count(lines, 'line')} of your own, which touch nothing that tagloom plans"
 
 
 def routing_lines(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return what each routing of one fabric would cost, under the label of the routes."""
+    """Return the cost of each routing of one fabric, indented to the column of the routes."""
     cells = [(r["method"], str(r["vlans"]), f"{r['average_hops']:.2f}", f"{r['max_channel_load']:,}") for r in rows]
     lines = table(("routing", "VLANs", "switches on a path", "pairs on the busiest channel"), cells, (1, 2, 3))
     return [" " * LABEL + line for line in lines]
@@ -166,7 +166,7 @@ def proof_lines(proof: Findings, hosts: int) -> list[str]:
 
 
 def text_lines(proof: Findings) -> list[str]:
-    """Return what the verdict on texts comes to: what is left out, lines a paste would lose, what to type next."""
+    """Return the result of a proof of texts: lines left out, lines a paste would lose, the next command."""
     unknown = proof.unknown_lines or ()
     lines = []
     if proof.paste_refused:
@@ -192,7 +192,7 @@ def assumption_lines(assumptions: Sequence[Mapping[str, str]]) -> list[str]:
 
 
 def missing_lines(loss: MissingEntry) -> list[str]:
-    """Return what the loss of any one static entry would do."""
+    """Return the effect of losing any one static entry."""
     troubles = {"lost": loss.lost_flows, "duplicated": loss.duplicated_flows, "in a storm": loss.storm_flows}
     said = ", ".join(f"{number:,} flows {what}" for what, number in troubles.items() if number)
     return row(
@@ -203,12 +203,12 @@ def missing_lines(loss: MissingEntry) -> list[str]:
 
 
 def verdict(label: str, what: str, figure: str, good: bool) -> str:
-    """Return what was asked, a figure, and yes or no."""
+    """Return one line of what was proven, a figure, and yes or no."""
     return f"{label:<{LABEL}}{what:<48}{figure:>15}  {'yes' if good else 'NO'}"
 
 
 def finding_lines(findings: Sequence[Finding]) -> list[str]:
-    """Write findings, one line each."""
+    """Return findings, one line each."""
     lines = [str(finding) for finding in findings[:SHOWN_FINDINGS]]
     if len(findings) > SHOWN_FINDINGS:
         lines.append(f"and {count(len(findings) - SHOWN_FINDINGS, 'more finding')} (all with --json)")
@@ -216,7 +216,7 @@ def finding_lines(findings: Sequence[Finding]) -> list[str]:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
-    """Lay a short table out, columns as wide as their widest cell; `right` names columns flushed right."""
+    """Return a table with columns as wide as their widest cell; `right` lists columns flushed right."""
     cells = [list(header), *(list(r) for r in rows)]
     width = [max(len(r[c]) for r in cells) for c in range(len(header))]
     lines = []
@@ -238,7 +238,7 @@ def _pairs_of_both(payload: Mapping[str, Any]) -> list[str]:
 
 
 def rollout_lines(payload: Mapping[str, Any]) -> list[str]:
-    """Return what a rollout does: its waves and what was proven."""
+    """Return a rollout's waves and what was proven."""
     if not payload["waves"]:
         return row("rollout", "nothing to change: both states are equal")
     waves = ", ".join(
@@ -266,7 +266,7 @@ def rollout_lines(payload: Mapping[str, Any]) -> list[str]:
 
 
 def settings_lines(payload: Mapping[str, Any]) -> list[str]:
-    """Return which links go off and what that saves."""
+    """Return which links are turned off and what that saves."""
     before, after = payload["max_channel_load_before"], payload["max_channel_load_after"]
     connected = "any one link may still fail" if payload["two_connected"] else "some links are now the only way"
     lines = [
@@ -296,7 +296,7 @@ def settings_lines(payload: Mapping[str, Any]) -> list[str]:
 
 
 def forecast_figures(forecast: Forecast) -> dict[str, Figure]:
-    """Name all figures of a forecast that are there, as the command line does."""
+    """Return all figures of a forecast that exist, by their keys of the command line."""
     performance, energy = forecast.performance, forecast.energy
     figures: dict[str, Figure | None] = {
         "watts_before": forecast.watts_before,
@@ -337,7 +337,7 @@ def forecast_figures(forecast: Forecast) -> dict[str, Figure]:
 
 
 def forecast_payload(forecast: Forecast, fabric: Fabric | None = None) -> dict[str, Any]:
-    """Return a forecast with the keys of the command line; every figure's source stands under `sources`.
+    """Return a forecast with the keys of the command line; `sources` has every figure's source.
 
     `fabric` names the pairs that a rollout interrupts, and the channels.
     """
@@ -374,7 +374,7 @@ def forecast_payload(forecast: Forecast, fabric: Fabric | None = None) -> dict[s
 
 
 def _warnings(payload: Mapping[str, Any]) -> list[str]:
-    """Return where a saving costs more than it saves."""
+    """Return a warning if a saving costs more than it saves."""
     before, after = payload.get("joules_before", 0.0), payload["joules"] - payload.get("transition_joules", 0.0)
     if (payload["saving_percent"] > 0 or payload["eee_saved_watts"]) and 0 < before < after:
         more = f"{100 * (after / before - 1):.1f} % more energy to the end of a run"
@@ -383,7 +383,7 @@ def _warnings(payload: Mapping[str, Any]) -> list[str]:
 
 
 def _interrupted(cut: Interruption, fabric: Fabric | None) -> list[dict[str, Any]]:
-    """List the pairs that are interrupted alike: one row where all are, else a row for each."""
+    """Return the interrupted pairs: one row if all are interrupted alike, else a row for each."""
     hosts = len(cut.seconds)
     alike = np.ptp(cut.seconds[~np.eye(hosts, dtype=bool)]) == 0 if hosts > 1 else True
     if alike and cut.seconds.any():
@@ -402,7 +402,7 @@ def _interrupted(cut: Interruption, fabric: Fabric | None) -> list[dict[str, Any
 
 
 def forecast_lines(payload: Mapping[str, Any]) -> list[str]:
-    """Yield a forecast on one screen: three numbers, what dominates each, what was assumed."""
+    """Return a forecast on one screen: three numbers, what dominates each, the assumptions."""
     base = payload["seconds_base"]
     watts = f"{payload['watts_before']:.1f} W -> {payload['watts_after']:.1f} W"
     slow = "unknown: no traffic given"
@@ -469,7 +469,7 @@ def forecast_lines(payload: Mapping[str, Any]) -> list[str]:
 
 
 def _energy_lines(payload: Mapping[str, Any]) -> list[str]:
-    """Return what a run draws, costs and emits, where there are rates."""
+    """Return a run's energy, and its cost and emission if there are rates."""
     base = payload["seconds_base"]
     lines: list[str] = []
     if base and "joules_before" in payload:
@@ -491,7 +491,7 @@ def _energy_lines(payload: Mapping[str, Any]) -> list[str]:
 
 
 def _sleep_lines(payload: Mapping[str, Any]) -> list[str]:
-    """Return what EEE costs, and at which host ports it is worth it."""
+    """Return the cost of EEE, and the host ports at which it pays."""
     lines = row(
         "eee",
         f"mean gap {payload['idle_seconds'] * 1e6:.1f} us, {payload['overhead_seconds'] * 1e6:.2f} us per "
@@ -506,12 +506,12 @@ def _sleep_lines(payload: Mapping[str, Any]) -> list[str]:
 
 
 def _brief(source: str) -> str:
-    """Leave out of a source what stands in brackets and how its interval came about."""
+    """Return a source without parentheses and without the origin of its interval."""
     return re.sub(r" \([^)]*\)", "", source).partition("; interval")[0]
 
 
 def _between(payload: Mapping[str, Any], key: str, digits: int = 1) -> str:
-    """Return the interval of a figure in brackets, nothing if it is none."""
+    """Return the interval of a figure in parentheses, "" if it has none."""
     low, high = payload["intervals"].get(key, (0.0, 0.0))
     return f" ({low:,.{digits}f} to {high:,.{digits}f})" if low != high else ""
 
@@ -571,7 +571,7 @@ def link_payload(phy: str, eee: Eee, found: LinkForecast, *, together: bool, bot
 
 
 def link_lines(payload: Mapping[str, Any]) -> list[str]:
-    """Return what sleep does to one link."""
+    """Return the effect of sleep on one link."""
     return [
         *row(
             "power",
@@ -589,7 +589,7 @@ def link_lines(payload: Mapping[str, Any]) -> list[str]:
 
 
 def change_line(switch: str, diff: str) -> str:
-    """Return what would change on a switch: lines added and removed, and what they are about."""
+    """Return what would change on a switch: the numbers of lines added and removed, and their subjects."""
     added = [line[1:] for line in diff.splitlines() if line.startswith("+") and not line.startswith("+++")]
     gone = [line[1:] for line in diff.splitlines() if line.startswith("-") and not line.startswith("---")]
     entries = sum("address" in line for line in added)
@@ -603,7 +603,7 @@ def change_line(switch: str, diff: str) -> str:
 
 
 def outcome_lines(outcomes: Outcomes, *, checked: bool, waves: int = 1, verb: str = "apply") -> list[str]:
-    """Return what became of every switch, failures first and by line."""
+    """Return the outcome of every switch, failures first with their line."""
     lines: list[str] = []
     for outcome in outcomes.outcomes:
         if outcome.failed:
@@ -633,7 +633,7 @@ def outcome_lines(outcomes: Outcomes, *, checked: bool, waves: int = 1, verb: st
 
 
 def interrupted_lines(cut: Interrupted, *, checked: bool, refused: bool) -> list[str]:
-    """Return which pairs a change cuts off, where it is looked at or refused; said before the first line otherwise."""
+    """Return which pairs a change cuts off, for a check or a refusal; else it was printed before the first line."""
     if not (checked or refused) or not cut.pairs:
         return []
     lines = row("hitless", cut.sentence) if cut.hitless else wrap(cut.sentence, WIDTH, subsequent_indent=" " * LABEL)
@@ -642,13 +642,13 @@ def interrupted_lines(cut: Interrupted, *, checked: bool, refused: bool) -> list
 
 
 def drift_lines(findings: Sequence[Finding]) -> list[str]:
-    """Yield cell by cell what somebody changed by hand; nothing of it is left out."""
+    """Return cell by cell what was changed by hand, completely."""
     lines = row("drift", f"{count(len(findings), 'cell')} changed by hand since the last run; nothing was sent")
     return lines + [f"{'':<{LABEL}}{finding}" for finding in findings]
 
 
 def ping_lines(payload: Mapping[str, Any]) -> list[str]:
-    """Return which pairs frames reached."""
+    """Return which pairs the frames reached."""
     lines = row("ping", f"{payload['reached']} of {payload['pairs']} pairs reached, {payload['lost']} lost")
     if payload.get("path"):
         lines += row("path", ", ".join(f"{switch} (VLAN {vlan})" for switch, _, vlan, _ in payload["path"]))
@@ -661,7 +661,7 @@ def ping_lines(payload: Mapping[str, Any]) -> list[str]:
 
 
 def traffic_lines(payload: Mapping[str, Any]) -> list[str]:
-    """Return what became of the frames that the rack's hosts sent."""
+    """Return what became of the frames of the virtual rack's hosts."""
     lines = row(
         "traffic",
         f"{payload['frames']:,} frames in {payload['seconds']:.1f} s while {payload['lines']:,} lines landed: "
@@ -678,7 +678,7 @@ def traffic_lines(payload: Mapping[str, Any]) -> list[str]:
 
 
 def fault_lines(payload: Mapping[str, Any]) -> list[str]:
-    """List the faults that wait, those in effect and those that have struck."""
+    """Return the faults that wait, those in effect and those that have struck."""
     lines = []
     for switch, waiting in payload["waiting"].items():
         for each in waiting:
@@ -692,7 +692,7 @@ def fault_lines(payload: Mapping[str, Any]) -> list[str]:
 
 
 def observation_lines(payload: Mapping[str, Any]) -> list[str]:
-    """Return what switches answered over SNMP: a row each, then what was wrong with any."""
+    """Return the SNMP answers of switches: a row each, then what was wrong with any."""
     rows = []
     for name, shown in payload["switches"].items():
         up = sum(port["oper_up"] is True for port in shown["ports"])
@@ -723,7 +723,7 @@ def _bps(value: float) -> str:
 
 
 def discovery_lines(payload: Mapping[str, Any], against: str) -> list[str]:
-    """Return what LLDP showed, what was not reached, and how that compares with the plan."""
+    """Return what LLDP showed, what was not reached, and how it compares with the plan."""
     lines = row(
         "found",
         f"{count(payload['switches'], 'switch')}, {count(payload['links'], 'link')}, {count(payload['hosts'], 'host')} "
@@ -743,7 +743,7 @@ def discovery_lines(payload: Mapping[str, Any], against: str) -> list[str]:
 
 
 def address_lines(payload: Mapping[str, Any], findings: Sequence[Finding]) -> list[str]:
-    """Return what addresses of hosts are new, which are others than the file's, and what is to be looked at."""
+    """Return the hosts' new addresses, those that differ from the file's, and what needs attention."""
     lines = []
     for label in ("learned", "changed"):
         rows = payload[label]

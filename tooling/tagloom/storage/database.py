@@ -1,4 +1,4 @@
-"""Open tagloom's own SQLite files; say whether one is foreign, damaged, newer, locked or not writable."""
+"""Open tagloom's own SQLite files; detect foreign, damaged, newer, locked and unwritable ones."""
 
 from __future__ import annotations
 
