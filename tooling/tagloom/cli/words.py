@@ -59,7 +59,7 @@ EXAMPLES = {
 
 # Where `tagloom --help` lists each command.
 SECTIONS = {
-    "operate": "status new plan verify path rollout apply confirm rollback abort repair backup",
+    "operate": "status new bootstrap plan verify path rollout apply confirm rollback abort repair backup",
     "save power": "regulate timetable run",
     "look": "observe discover hosts",
     "study": "predict report measure eee fit sweep score export",
