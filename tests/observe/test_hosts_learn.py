@@ -263,6 +263,13 @@ def test_of_a_host_with_several_addresses_any_may_be_silent_and_a_further_one_is
     assert chosen(("h0", C), ("h1", B), extra=own, several=True)[1:] == ({"h0": C}, ["h2", "h1"])
 
 
+def test_uplinks_are_passed_over():
+    own = "hosts: {h0: {uplink: true}, h1: {uplink: true, mac: 00:1e:c9:00:00:0b}}\n"
+    changes, written, named = chosen(("h0", A), ("h2", C), ("", B), extra=own, several=True)
+    assert (written, named, changes.silent) == ({"h2": C}, ["at-"], ())  # at a free port: a stranger, and whose it is
+    assert "(that of h1)" in str(changes.findings[0])
+
+
 @pytest.fixture
 def without_snmp(rack, tmp_path, monkeypatch):
     """Give the rack's inventory as somebody has it who has set up no SNMP."""

@@ -150,7 +150,9 @@ def choose(
         of_mac.setdefault(each.mac, {}).setdefault(each.host or each.where, each.where)
         if each.host:
             of_host[each.host].setdefault(each.mac, each.where)
-    away = {mac: name for mac, name in owner.items() if not of_host[name] and name not in unread}
+    away = {
+        mac: name for mac, name in owner.items() if not of_host[name] and name not in unread and not hosts[name].uplink
+    }
     chosen = _moved(hosts, found, away)
     moved = {(mac, each.where) for each in chosen.values() for mac in each.macs}
     unknown = [each for each in found if not each.host and (each.mac, each.where) not in moved]
@@ -162,8 +164,8 @@ def choose(
     for name, host in hosts.items():
         new = {mac: where for mac, where in of_host[name].items() if mac not in host.macs}
         sure = tuple(mac for mac in new if mac not in twice)
-        if host.uplink and not new:
-            continue
+        if host.uplink:
+            continue  # who is behind it is nobody's to name
         if not of_host[name] and name not in unread and name not in chosen:
             silent.append(name)
             if host.invented:
