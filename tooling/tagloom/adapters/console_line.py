@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import socket
 import time
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 BAUD = 9600  # confirmed for 5324, 54xx and 62xx: their console ports as they leave the factory
 LINE_SECONDS = 120.0  # to make an RSA key takes an old switch a minute
 _POLL_SECONDS = 0.2
+_QUIET_SECONDS = 3.0  # after which a prompt that a line of the switch's log has buried is asked for again
 _PIECE_BYTES = 4096
 _MOST_CHARACTERS = 1 << 20
 _TELNET_PORT = 23
@@ -29,6 +31,7 @@ _TELNET = re.compile(rb"\xff(?:([\xfb-\xfe])(.)|\xfa.*?\xff\xf0|[\xf0-\xf9])", r
 _WILL, _WONT, _DO, _DONT = b"\xfb", b"\xfc", b"\xfd", b"\xfe"
 _ECHO, _GO_AHEAD = b"\x01", b"\x03"  # RFC 857, 858: the switch may do both
 _PROMPT = re.compile(r"\n[^\S\n]*[\w][\w .-]{0,63}(?:\([^)\n]{0,64}\))?[>#] ?$")
+_BURIED = re.compile(r"\n[^\S\n]*[\w][\w .-]{0,63}(?:\([^)\n]{0,64}\))?[>#] ?\n")
 _USER = re.compile(r"(?:user ?name|user|login): ?$", re.IGNORECASE)
 _PASSWORD = re.compile(r"password: ?$", re.IGNORECASE)
 _YES_OR_NO = re.compile(r"[(\[]y/n[)\]](?:\s?\[[yn]\])?\s?[?:]?\s*$", re.IGNORECASE)
@@ -179,12 +182,18 @@ class ConsoleLine:
 
         A prompt begins a line: the echo of what was typed does not.
         """
-        text, end = "", time.monotonic() + LINE_SECONDS
+        text, end, quiet_since = "", time.monotonic() + LINE_SECONDS, math.inf
         while time.monotonic() < end and len(text) < _MOST_CHARACTERS:
             try:
-                text += self._read(_POLL_SECONDS)
+                more = self._read(_POLL_SECONDS)
             except (OSError, EOFError) as error:
                 raise DeviceError(self._name, what, f"the console is gone ({error})") from None
+            text += more
+            if more:
+                quiet_since = time.monotonic()
+            elif time.monotonic() - quiet_since > _QUIET_SECONDS and _BURIED.search(text):
+                quiet_since = math.inf
+                self._write("")
             for pattern in (_PROMPT, _YES_OR_NO, _MORE, _USER, _PASSWORD):
                 if pattern.search(text, max(0, len(text) - 256)):
                     return text, pattern

@@ -1,0 +1,63 @@
+"""A console that writes its log over its prompt, offers a wizard and asks before it acts is typed to all the same."""
+
+import os
+import threading
+import tty
+
+import pytest
+
+from tagloom import platforms
+from tagloom.adapters.console_line import ConsoleLine, SerialStream
+from tagloom.errors import DeviceError
+
+LOG = "01-Jan-2000 00:00:01 %LINK-I-Up:  g1\r\n"
+WIZARD = "\r\nWould you like to enter the Setup Wizard? (you must answer within 60 seconds) (Y/N)[Y] "
+ANSWERS = {
+    "n": "console# ",
+    "": "console# ",
+    "hostname s0": f"s0# \r\n{LOG}",
+    "crypto key generate rsa": "Overwrite? (y/n) ",
+}
+REFUSED = {"shutdown": "% Unrecognized command\r\nconsole# "}
+
+
+@pytest.fixture
+def console():
+    """Return a terminal's path, behind which a switch of bad manners answers, and what was typed to it."""
+    ours, theirs = os.openpty()
+    tty.setraw(theirs)
+    typed = []
+
+    def play():
+        line, greeted = "", False
+        while key := os.read(ours, 1).decode():
+            if key != "\r":
+                line += key
+                os.write(ours, key.encode())
+                continue
+            typed.append(line)
+            answer = (ANSWERS | REFUSED).get(line, "console# ") if greeted else WIZARD
+            os.write(ours, f"\r\n{answer}".encode())
+            line, greeted = "", True
+            if typed[-1] == "exit for good":
+                return
+
+    player = threading.Thread(target=play, daemon=True)
+    player.start()
+    yield os.ttyname(theirs), typed
+    os.write(theirs, b"exit for good\r")
+    player.join()
+    os.close(ours)
+    os.close(theirs)
+
+
+def test_wizards_logs_and_questions_are_lived_with_and_a_refusal_ends_it(console):
+    path, typed = console
+    line = ConsoleLine("s0", platforms.load("powerconnect-5324"), SerialStream(path), "ops", "secret-9")
+    with line:
+        line.type(["hostname s0", "crypto key generate rsa", "username ops password secret-9 level 15"])
+        with pytest.raises(DeviceError, match="Unrecognized") as raised:
+            line.type(["shutdown", "ip ssh server"])
+    assert "secret-9" not in str(raised.value)
+    wanted = ["", "n", "hostname s0", "", "crypto key generate rsa", "y"]
+    assert typed == [*wanted, "username ops password secret-9 level 15", "shutdown"]
