@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from fabrics import ROOT
 from tagloom import cli
 from tagloom.adapters.forecasts import Forecasts
@@ -226,6 +228,35 @@ def _imported(name: str) -> Callable[[], Any]:
     return run if name not in {"slurm.conf", "facts"} else lambda: run() - 1
 
 
+OTHERS = {
+    "paths.csv": "source,destination,path,priority\nh0,h1,s0:g1 s1:g2 s2,0\nh1,h0,s2:g1 s1:g1 s0,1\n",
+    "tables/links.csv": "a,a_port,b,b_port\ns0,g1,s1,g1\ns1,g2,s2,g1\n",
+    "tables/tables.csv": "switch,destination,ports\ns0,h2,g1\ns1,h2,g2\ns2,h2,g9\ns0,h0,g9\ns1,h0,g1\ns2,h0,g1\n",
+    "routers/links.csv": "a,a_port,b,b_port\nr0,eth0,r1,eth0\n",
+    "routers/r0.json": json.dumps(
+        [{"dst": "10.0.0.0/24", "dev": "eth9"}, {"dst": "default", "gateway": "192.0.2.1", "dev": "eth0"}]
+    ),
+    "routers/r1.json": json.dumps(
+        {
+            "10.0.0.0/8": [{"selected": True, "nexthops": [{"interfaceName": "eth0", "fib": True, "active": True}]}],
+            "10.1.0.0/24": [
+                {
+                    "selected": True,
+                    "protocol": "connected",
+                    "nexthops": [{"directlyConnected": True, "interfaceName": "eth9"}],
+                }
+            ],
+        }
+    ),
+}
+
+
+def _with_a_cycle(words: str) -> Callable[[], int]:
+    """Return what proves whole tables, whose answer is no: the ring's of OpenSM."""
+    run = command(words)
+    return lambda: run() - 1
+
+
 def make(home: Path) -> None:
     """Write a whole file of every kind into the working directory, `home`."""
     files = {
@@ -248,6 +279,7 @@ def make(home: Path) -> None:
         "np.out": NP_OUT,
         **LISTS,
         "trace.csv": TRACE,
+        **OTHERS,
         "lines/ros/lines.j2": SPELT,
         "own/site/all.j2": SITE,
         "clock.json": json.dumps(CLOCK),
@@ -265,6 +297,13 @@ def make(home: Path) -> None:
         (home / name).write_text(text)
     (home / "page/ros").mkdir(parents=True)
     shutil.copy(ROOT / "templates" / "ros" / "configuration.j2", home / "page/ros")
+    for place, name in (("subnet", "opensm-subnet.lst"), ("subnet", "opensm.fdbs"), ("nodes", "ibnetdiscover.txt")):
+        (home / place).mkdir(exist_ok=True)
+        shutil.copy(ROOT / "tests" / "data" / "infiniband" / "ring" / name, home / place)
+    shutil.copy(home / "subnet" / "opensm.fdbs", home / "nodes")
+    arrays = {"ends": [[0, 1], [1, 0]], "group": [[0], [-2]], "first": [0, 1], "members": [0], "senders": [1, 1]}
+    (home / "arrays").mkdir()
+    np.savez(home / "arrays" / "tables.npz", **{name: np.array(some, np.int32) for name, some in arrays.items()})
     shutil.copy(ROOT / "tests" / "data" / "profiles" / "cg.S.4.mpisummary.txt", home / "paraprof.txt")
     made = ("plan f.yml -o b", "plan f.yml --off s0:g1 -o c", "rollout b c -o r")
     made += ("plan four.yml -o four", "rollout four b -o fewer")
@@ -338,6 +377,14 @@ READERS = (
     *(Reader(f"hosts in {name}", name, _imported(name)) for name in LISTS),
     Reader("facts of a host", "facts/h0", _imported("facts")),
     Reader("messages", "trace.csv", command("predict b --trace trace.csv")),
+    Reader("paths of others", "paths.csv", command("verify --paths paths.csv")),
+    Reader("links of others", "tables/links.csv", command("verify --fdb tables")),
+    Reader("tables of others", "tables/tables.csv", command("verify --fdb tables")),
+    Reader("arrays of tables", "arrays/tables.npz", command("verify --fdb arrays"), binary=True),
+    Reader("routes of a router", "routers/r1.json", command("verify --fdb routers")),
+    Reader("cables of a subnet", "subnet/opensm-subnet.lst", _with_a_cycle("verify --fdb subnet")),
+    Reader("tables of a subnet", "subnet/opensm.fdbs", _with_a_cycle("verify --fdb subnet")),
+    Reader("nodes of a subnet", "nodes/ibnetdiscover.txt", _with_a_cycle("verify --fdb nodes")),
     Reader("lines of a family", "lines/ros/lines.j2", command("plan f.yml --templates lines -o p")),
     Reader("page of a family", "page/ros/configuration.j2", command("plan f.yml --templates page -o p")),
     Reader("lines of a site", "own/site/all.j2", command("plan f.yml --templates own --trust-foreign -o p")),

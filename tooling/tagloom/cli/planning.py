@@ -134,6 +134,8 @@ def _verify(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.read import read_fabric
     from tagloom.report import losses, terminal
 
+    if args.paths or args.fdb or args.certificate:
+        return _verify_routes(args, screen)
     if args.what_if not in {"", *LOSSES} and args.build is None:  # `verify --what-if BUILD`
         args.build, args.what_if = Path(args.what_if), LOSSES[0]
     if args.what_if not in {"", *LOSSES}:
@@ -180,6 +182,26 @@ def _verify(args: argparse.Namespace, screen: Screen) -> int:
     screen.answer(proof.to_json() | {"site_lines": own} | ({} if assumed is None else {"assumptions": assumed}))
     harmless = proof.what_if is None or proof.what_if.safe
     return GOOD if proof.proven and harmless else NO
+
+
+def _verify_routes(args: argparse.Namespace, screen: Screen) -> int:
+    """Prove routes that others made."""
+    from tagloom import pipeline
+    from tagloom.report.route_sets import lossless_lines
+
+    others = [name for name in ("build", "fabric", "configs", "what_if", "templates") if getattr(args, name)]
+    if (args.paths is None) == (args.fdb is None) or others:
+        beside = ", ".join([*(name for name in ("paths", "fdb") if getattr(args, name)), *others])
+        raise InputError([Finding("verify", "--paths FILE or --fdb DIR, and no build", beside or "neither")])
+    with screen.waiting("proving"):
+        proof = pipeline.prove_tables(args.fdb) if args.paths is None else pipeline.prove_paths(args.paths)
+        if args.certificate and proof.deadlock_free:
+            pipeline.write_certificate(proof, args.certificate)
+    screen.say(*lossless_lines(proof))
+    if args.certificate:
+        screen.say(f"wrote     {args.certificate}" if proof.deadlock_free else "wrote     nothing: there is a cycle")
+    screen.answer(proof.to_json())
+    return GOOD if proof.proven else NO
 
 
 def _rollout(args: argparse.Namespace, screen: Screen) -> int:
@@ -355,6 +377,24 @@ def add(commands: Commands) -> None:
             help="also list what the proof assumes of switches and hosts, how likely that is, and how to check it",
         )
 
+    verify.add_argument(
+        "--paths",
+        type=Path,
+        metavar="FILE",
+        help="instead, prove routes of any lossless network: CSV of source,destination,path[,priority]",
+    )
+    verify.add_argument(
+        "--fdb",
+        type=Path,
+        metavar="DIR",
+        help="the same from forwarding tables: links.csv and tables.csv, OpenSM's files, routers' tables in JSON",
+    )
+    verify.add_argument(
+        "--certificate",
+        type=Path,
+        metavar="FILE",
+        help="with --paths or --fdb: write the proof, for tooling/check_routes.py",
+    )
     rollout = commands.add("rollout", _rollout, "order the change from one build to another into proven waves")
     rollout.add_argument(
         "builds",

@@ -17,6 +17,7 @@ from tagloom.pipeline.planning import (
 )
 from tagloom.pipeline.proving import prove
 from tagloom.pipeline.rollouts import greenfield, rollout, rollout_between
+from tagloom.pipeline.route_sets import prove_paths, prove_tables, write_certificate
 from tagloom.read.build_directory import folder_of_texts, occupied, read_texts, write_texts
 from tagloom.records.build import Build
 from tagloom.render import host_pages, parse, render, site_lines, with_trusted_lines
@@ -39,6 +40,8 @@ __all__ = [
     "plan",
     "predict_build",
     "prove",
+    "prove_paths",
+    "prove_tables",
     "read_build",
     "read_texts",
     "regulate",
@@ -54,6 +57,7 @@ __all__ = [
     "with_profile",
     "with_trusted_lines",
     "write_build",
+    "write_certificate",
     "write_rollout",
     "write_texts",
 ]

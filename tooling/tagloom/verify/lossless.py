@@ -1,0 +1,197 @@
+"""Prove of anybody's routes that a lossless network cannot deadlock, or show the cycle and the turns to forbid."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tagloom.errors import Finding
+from tagloom.graph.cycles import find_cycle, on_cycles, ranks, shortest_through
+from tagloom.graph.kernel import kernel
+from tagloom.records.route_set import DELIVERED, NONE, ForwardingTables, LosslessProof, RouteSet, Turn
+from tagloom.verify.forbidden_turns import EDGES, fewest_to_remove
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class _Cells(NamedTuple):
+    """A cell for each (channel into a switch, group of channels out of it).
+
+    That of channel ``incoming[first_in[s] + j]`` and group g of switch s is ``start[s] + j * groups[s] + place[g]``.
+    """
+
+    incoming: NDArray[np.int32]
+    first_in: NDArray[np.int64]
+    groups: NDArray[np.int64]
+    place: NDArray[np.int32]
+    start: NDArray[np.int64]
+    held: NDArray[np.bool_]
+
+
+ALL = -1  # in place of a priority: whatever frames have
+
+
+def prove_lossless(routes: RouteSet) -> LosslessProof:
+    """Prove routes deadlock-free, or show why not.
+
+    No cycle of dependencies between channels means no deadlock, whatever priorities frames have (Dally and Seitz, IEEE
+    Trans. Computers C-36(5), 1987, theorem 1: sufficient, and no buffer is assumed to be shared). If routes name
+    priorities, frames of one wait for buffers of that one alone (IEEE 802.1Qbb), so that each is proven by itself.
+    """
+    count = len(routes.channels)
+    whole = _ranks(routes.vertices, routes.before, routes.after)
+    cycle = () if whole is not None else _cycle(routes, *routes.pairs)
+    rank = {} if whole is None else {ALL: whole[:count]}
+    by_priority: dict[int, tuple[str, ...]] = {}
+    cyclic = [] if whole is not None else [routes.pairs]
+    if routes.priority is not None:
+        rank, cyclic = {}, []
+        for priority in np.unique(routes.priority).tolist():
+            before, after = (each[routes.priority == priority] for each in (routes.before, routes.after))
+            alone = _ranks(count, before, after)
+            by_priority[priority] = () if alone is not None else _cycle(routes, before, after)
+            if alone is None:
+                cyclic.append(np.stack([before, after]))
+            else:
+                rank[priority] = alone
+    turns: set[tuple[int, int]] = set()
+    at_least = 0
+    for before, after in cyclic:
+        inside = on_cycles(count, before, after)
+        removed, bound = fewest_to_remove(before[inside], after[inside])
+        turns |= removed
+        at_least = max(at_least, bound)
+    named = [Turn(routes.switches[routes.ends[a, 1]], routes.channels[a], routes.channels[b]) for a, b in sorted(turns)]
+    return LosslessProof(routes, cycle, whole is not None, by_priority, tuple(named), at_least, {} if cyclic else rank)
+
+
+def _ranks(vertices: int, before: NDArray[np.int64], after: NDArray[np.int64]) -> NDArray[np.int32] | None:
+    """Return ranks that climb along every dependency, None where there are none."""
+    try:
+        return ranks(vertices, before, after)
+    except ValueError:
+        return None
+
+
+def _cycle(routes: RouteSet, before: NDArray[np.int64], after: NDArray[np.int64]) -> tuple[str, ...]:
+    """Return the channels of a cycle, a shortest one unless there are too many dependencies to look at all."""
+    count = len(routes.channels)
+    inside = on_cycles(count, before, after)
+    before, after = before[inside], after[inside]
+    few = len(before) <= EDGES
+    found = find_cycle(count, before, after) if few else shortest_through(count, before, after, int(before[0]))
+    return tuple(routes.channels[c] for c in found)
+
+
+def dependencies(tables: ForwardingTables, destinations: NDArray[np.int32] | None = None) -> RouteSet:
+    """Follow tables from every sender to every destination, or to some, and return what frames hold and wait for.
+
+    A frame at a switch may have come over any channel that some sender's frame to the same destination takes there.
+    O(switches + channels in use) per destination.
+    """
+    switches = len(tables.switches)
+    into = tables.ends[:, 1]
+    of_group = tables.ends[tables.members[tables.first[:-1]], 0]
+    groups = np.bincount(of_group, minlength=switches)
+    incoming = np.argsort(into, kind="stable").astype(np.int32)
+    degree = np.bincount(into, minlength=switches)
+    first_in = np.concatenate([[0], np.cumsum(degree)]).astype(np.int64)
+    start = np.concatenate([[0], np.cumsum(degree * groups)]).astype(np.int64)
+    cells = _Cells(incoming, first_in, groups, _places(of_group, switches), start, np.zeros(int(start[-1]), np.bool_))
+    wanted = np.arange(len(tables.destinations), dtype=np.int32) if destinations is None else destinations
+    senders = np.flatnonzero(tables.senders).astype(np.int32)
+    met, dead = _follow(wanted, tables.group, tables.first, tables.members, into.astype(np.int32), senders, cells)
+    before, after = _graph(tables, cells, of_group)
+    findings = list(tables.findings)
+    if dead:
+        findings.append(Finding("tables", "an entry wherever frames to a destination come", f"{dead} without one"))
+    return RouteSet(
+        tables.channels,
+        tables.switches,
+        tables.ends,
+        before,
+        after,
+        None,
+        len(wanted),
+        met,
+        dead,
+        tuple(findings),
+    )
+
+
+def _graph(
+    tables: ForwardingTables, cells: _Cells, of_group: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the marked (channel, group) and the members of all groups as dependencies, groups after the channels."""
+    marked = np.flatnonzero(cells.held)
+    at = np.searchsorted(cells.start, marked, side="right") - 1
+    place, local = np.divmod(marked - cells.start[at], cells.groups[at])
+    by_switch = np.argsort(of_group, kind="stable")
+    first_group = np.concatenate([[0], np.cumsum(cells.groups)])
+    group = by_switch[first_group[at] + local]
+    channel = cells.incoming[cells.first_in[at] + place].astype(np.int64)
+    met, group = np.unique(group, return_inverse=True)  # a group that no frame meets has no member
+    size = np.diff(tables.first)[met].astype(np.int64)
+    member = np.repeat(tables.first[met] - (np.cumsum(size) - size), size) + np.arange(int(size.sum()))
+    count = len(tables.channels)
+    before = np.concatenate([channel, count + np.repeat(np.arange(len(met)), size)])
+    return before, np.concatenate([count + group, tables.members[member]]).astype(np.int64)
+
+
+def _places(switch: NDArray[np.int32], switches: int) -> NDArray[np.int32]:
+    """Return the number of each group among those of its switch, from 0."""
+    order = np.argsort(switch, kind="stable")
+    first = np.searchsorted(switch[order], np.arange(switches))
+    place = np.empty(len(switch), np.int32)
+    place[order] = np.arange(len(switch)) - first[switch[order]]
+    return place
+
+
+@kernel
+def _follow(
+    wanted: NDArray[np.int32],
+    group: NDArray[np.int32],
+    first: NDArray[np.int32],
+    members: NDArray[np.int32],
+    into: NDArray[np.int32],
+    senders: NDArray[np.int32],
+    cells: _Cells,
+) -> tuple[int, int]:
+    """Mark the dependencies of all destinations; return how many entries frames met, and how many were missing."""
+    switches = group.shape[0]
+    reached, arrived = np.full(switches, -1, np.int32), np.full(len(into), -1, np.int32)
+    queue = np.empty(switches, np.int32)
+    met, dead = 0, 0
+    for d in wanted:
+        tail = 0
+        for s in senders:
+            reached[s] = d
+            queue[tail] = s
+            tail += 1
+        head = 0
+        while head < tail:
+            s = queue[head]
+            head += 1
+            g = group[s, d]
+            if g == NONE:
+                dead += 1
+            elif g != DELIVERED:
+                met += 1
+                for i in range(first[g], first[g + 1]):
+                    c = members[i]
+                    arrived[c] = d
+                    if reached[into[c]] != d:
+                        reached[into[c]] = d
+                        queue[tail] = into[c]
+                        tail += 1
+        for at in range(tail):
+            s = queue[at]
+            g = group[s, d]
+            if g < 0:
+                continue
+            for j in range(cells.first_in[s], cells.first_in[s + 1]):
+                if arrived[cells.incoming[j]] == d:
+                    cells.held[cells.start[s] + (j - cells.first_in[s]) * cells.groups[s] + cells.place[g]] = True
+    return met, dead
