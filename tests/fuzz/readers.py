@@ -30,6 +30,8 @@ from tagloom.measure.np_out import format_np_out
 from tagloom.measure.sessions import baseline_of
 from tagloom.operate import waves
 from tagloom.operate.clock_document import read_clock
+from tagloom.operate.one_way_links import OneWayLinks
+from tagloom.operate.repair_runs import FOLDER
 from tagloom.pipeline import read_build, traffic_from
 from tagloom.predict.sweep import read_sweep
 from tagloom.read import fabric_of, read_fabric
@@ -251,6 +253,13 @@ OTHERS = {
 }
 
 
+def _one_way() -> None:
+    """Read which cables pass frames one way, as a daemon that begins again does."""
+    fabric = read_fabric(Path("f.yml"))
+    seen = {switch.name: Observation(switch.name, 1.0) for switch in fabric.switches}
+    OneWayLinks(Path()).looking(lambda _: seen)(fabric)
+
+
 def _with_a_cycle(words: str) -> Callable[[], int]:
     """Return what proves whole tables, whose answer is no: the ring's of OpenSM."""
     run = command(words)
@@ -280,6 +289,7 @@ def make(home: Path) -> None:
         **LISTS,
         "trace.csv": TRACE,
         **OTHERS,
+        f"{FOLDER}/one-way.json": '[["s0:g1", "s1:g2", 5.0, null]]',
         "lines/ros/lines.j2": SPELT,
         "own/site/all.j2": SITE,
         "clock.json": json.dumps(CLOCK),
@@ -395,6 +405,7 @@ READERS = (
     Reader("measurements to add to", "kept.db", _measure, binary=True),
     Reader("clock", "clock.json", _clock),
     Reader("request of a job", "asked/job", lambda: requests_in(Path("asked"))),
+    Reader("one-way links", f"{FOLDER}/one-way.json", _one_way),
     Reader("rack", "rack.json", lambda: read_info(Path())),
     Reader("holder", "lock.holder", lambda: holder(Path("lock"))),
 )

@@ -49,7 +49,7 @@ class TableRows:
         return (self.switches[switch], port) in self._channel
 
     def attach(self, destination: str, switch: str, port: str) -> None:
-        """Tell where a destination is attached; frames to it that leave elsewhere are a finding."""
+        """Attach a destination to a port; frames to it that leave elsewhere are a finding."""
         self._delivery[self._destination(destination)] = self.add_switch(switch), port
 
     def add_entry(self, switch: str, destination: str, ports: tuple[str, ...], where: str) -> None:

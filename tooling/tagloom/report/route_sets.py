@@ -1,4 +1,4 @@
-"""Say in lines whether routes that others made can deadlock."""
+"""Show in lines whether routes that others made can deadlock."""
 
 from __future__ import annotations
 
