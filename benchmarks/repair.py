@@ -5,7 +5,7 @@ is the one of the busiest channel. The pairs that it cut off are asked for by fr
 while `tagloom repair` runs: a process of its own, begun as the cable breaks. The rack shares this machine's processors,
 and answers nobody else while it carries these frames: they are few, with a pause between.
 
-run       with --run, alone: `tagloom run` with `repair: auto`, `protect: link` and `traps`, whose sessions are open
+run       with --run MEANS, alone: `tagloom run` with `repair: auto` and `traps`, whose sessions are open
 detour    PVIDs changed, of a plan with --protect link
 replan    paths planned anew over links that are on
 wake      all parallel links are off: the one beside the broken one is switched on
@@ -61,11 +61,14 @@ def over(home: Path, link: Link) -> list[list[str]]:
     return [pair.split() for pair, hops in paths if any([switch, out] in ends for switch, _, out in hops)]
 
 
-def measure_run(home: Path) -> dict[str, object]:
+def measure_run(home: Path, means: str, off: list[tuple[str, str]]) -> dict[str, object]:
     """Break a cable under a `tagloom run` that hears traps, and return what it took and what it said."""
     fabric = read_fabric(home / "f.yml")
+    settings, protect = "night.json" if means == "wake" else "all-on", "link" if means == "detour" else "none"
+    (home / "night.json").write_text(json.dumps({"off": [{"ends": ends} for ends in off]}))
     (home / "day.yml").write_text(
-        'rules: [{when: "0 0 * * *", settings: all-on}]\nrepair: auto\nprotect: link\nrepair_hold_seconds: 3600\n'
+        f'rules: [{{when: "0 0 * * *", settings: {settings}}}]\nrepair: auto\nprotect: {protect}\n'
+        "repair_hold_seconds: 3600\n"
         f"traps: {{listen: '{TRAPS[0]}:{TRAPS[1]}'}}\n"
     )
     events = home / "events"
@@ -75,7 +78,7 @@ def measure_run(home: Path) -> dict[str, object]:
     command = ["env", "--default-signal=INT", sys.executable, "-m", "tagloom.cli", *words]
     log = home / "run.log"
     with log.open("w") as out, subprocess.Popen(command, cwd=home, stdout=out, stderr=out) as run:
-        while "all-on:" not in log.read_text():
+        while f"{settings}:" not in log.read_text():
             if run.poll() is not None:
                 raise SystemExit(log.read_text())
             time.sleep(0.2)
@@ -142,23 +145,26 @@ def main() -> None:
     """Measure, and print a row for each means."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--switches", type=int, choices=[16, 64], default=16)
-    parser.add_argument("--run", action="store_true", help="under tagloom run, and nothing else")
+    parser.add_argument(
+        "--run", nargs="?", const="detour", choices=["detour", "replan", "wake"], help="under tagloom run, nothing else"
+    )
     args = parser.parse_args()
     size = math.isqrt(args.switches)
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
         (home / "f.yml").write_text(format_family("torus", "torus", (size, size), 2, 1, "powerconnect-5324"))
         fabric = read_fabric(home / "f.yml")
-        second = [link_ends(fabric, i)[0] for i, link in enumerate(fabric.links) if link.parallel_link == 1]
+        second = [link_ends(fabric, i) for i, link in enumerate(fabric.links) if link.parallel_link == 1]
         tagloom(home, "plan", "f.yml", "-o", "day")
         tagloom(home, "plan", "f.yml", "--protect", "link", "--previous", "day", "-o", "guarded")
-        tagloom(home, "plan", "f.yml", "--off", *second, "--previous", "day", "-o", "night")
+        tagloom(home, "plan", "f.yml", "--off", *(ends[0] for ends in second), "--previous", "day", "-o", "night")
         process.up(Order(fabric, ROOT / "templates", quirks={"*": {"delay_seconds": DELAY_SECONDS}}), home / "lab")
         before = home / "day"
         try:
-            tagloom(home, "apply", "guarded" if args.run else "day", "-i", "lab", "--allow", "interrupt")
+            first = {"detour": "guarded", "wake": "night"}.get(args.run, "day")
+            tagloom(home, "apply", first, "-i", "lab", "--allow", "interrupt")
             if args.run:
-                print(json.dumps(measure_run(home)), flush=True)
+                print(json.dumps(measure_run(home, args.run, second)), flush=True)
                 return
             for build in ("day", "guarded", "night"):
                 change = home / f"to-{build}"

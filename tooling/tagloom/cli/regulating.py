@@ -6,6 +6,7 @@ import itertools
 import json
 import time
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ PROMETHEUS_SPAN_SECONDS = 3600.0
 
 def _regulate(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom import pipeline
+    from tagloom.operate.repair_target import failures_left
     from tagloom.platforms.power import read_power
     from tagloom.read import read_fabric
     from tagloom.regulate.choose import RegulateOptions, option_findings, read_levels
@@ -44,6 +46,8 @@ def _regulate(args: argparse.Namespace, screen: Screen) -> int:
     all_found.end()
     assert fabric is not None  # noqa: S101 - else there are findings
     assert traffic is not None  # noqa: S101 - as above
+    if args.survive == "link":
+        options = replace(options, survives=lambda smaller: not failures_left(smaller, fabric))
     with screen.progress("links tried") as note:
         settings = pipeline.regulate(fabric, traffic, args.routing, args.assignment, note, options, time.monotonic)
     payload = to_json(fabric, settings)
@@ -196,6 +200,12 @@ def add(commands: Commands) -> None:
         "--allow-cut",
         action="store_true",
         help="greedy, optimal: a link may become the only connection of two switches",
+    )
+    regulate.add_argument(
+        "--survive",
+        default="none",
+        choices=["none", "link"],
+        help="link: where any one link that is left dies, a repair wakes one other at most (default none)",
     )
     regulate.add_argument(
         "--headroom",

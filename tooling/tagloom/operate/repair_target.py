@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import networkx as nx
 import numpy as np
 
+from tagloom.records.dead_parts import DeadParts
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from numpy.typing import NDArray
 
-    from tagloom.records.dead_parts import DeadParts
     from tagloom.records.fabric import Fabric
 
 WAKING = 1.001  # hops that a link which must be woken counts for: of two ways alike, the one that is awake
@@ -57,6 +58,20 @@ def target(home: Fabric, runs: Fabric, whole: Fabric, dead: DeadParts) -> Target
     apart = sorted({host.switch for host in home.hosts} & beyond)
     woken = frozenset(i for i in awake if not runs.links[i].up)
     return Target(fabric.with_switches_down(beyond), woken, tuple(apart))
+
+
+def failures_left(home: Fabric, whole: Fabric) -> list[int]:
+    """Return the links of `home` whose death a repair does not mend by waking one link of `whole`'s at most.
+
+    Not so where it takes more, or where hosts stay apart that cables still join: what no cable joins is nobody's fault.
+    """
+    left = []
+    for i in (i for i, link in enumerate(home.links) if link.up):
+        dead = DeadParts(frozenset({i}))
+        around = target(home, home, whole, dead)
+        if len(around.woken) > 1 or (around.apart and around.apart != target(whole, whole, whole, dead).apart):
+            left.append(i)
+    return left
 
 
 def same_target(a: Fabric, b: Fabric) -> bool:

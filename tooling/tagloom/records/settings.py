@@ -21,6 +21,7 @@ class LinkSettings:
     bounds every choice under the same rules, by the program `bound_source`. `forest` are the trees, as links, that
     hosts send over if the method chose them, and `tree_of_host` is each host's tree (its port's PVID). `average_hops`
     are switches on a path over all ordered host pairs, including a host with itself; None if not computed.
+    `survive_watts` is the cost of surviving: any one link may die, and waking one other mends it; None if not computed.
     """
 
     method: str
@@ -40,6 +41,7 @@ class LinkSettings:
     average_hops_before: float | None = None
     average_hops_after: float | None = None
     remarks: tuple[str, ...] = ()
+    survive_watts: float | None = None
 
     @property
     def saving_percent(self) -> float:

@@ -49,6 +49,7 @@ class RegulateOptions:
     """How links are chosen: the method, levels in Mb/s (0 = off), whether ports may sleep, and the rules.
 
     `headroom` is the share of every channel's capacity that must stay free, None for no more load than before.
+    `survives` says of a fabric with fewer links whether any one more may die, None where that is not asked for.
     """
 
     method: str = "static"
@@ -58,6 +59,7 @@ class RegulateOptions:
     headroom: float | None = None
     time_limit_seconds: float = 60.0
     power: Mapping[str, PortWatts] | None = None
+    survives: Callable[[Fabric], bool] | None = None
 
 
 def read_levels(text: str) -> tuple[tuple[int, ...], bool]:
@@ -86,7 +88,7 @@ def regulate(
     busiest channel under the former with all links on. `clock` returns seconds; only the programs' time limit uses it.
     Raises PlanError if the traffic does not fit the limit, InputError if the method does not support the options.
     """
-    if findings := option_findings(options, traffic):
+    if findings := [*option_findings(options, traffic), *_survive_findings(options, assignment)]:
         raise InputError(findings)
     everything = route_of(fabric)
     load = channel_load(fabric, everything, traffic.volume_bytes)
@@ -124,6 +126,9 @@ def regulate(
     bound = program.solve(patience / 2, clock)
     if options.method == "static":
         chosen = static(fabric, traffic, reroute, watts, progress, limit=limit)
+        if options.survives is not None:
+            better = static(fabric, traffic, reroute, watts, progress, limit=limit, survives=options.survives)
+            chosen = replace(better, survive_watts=better.watts_after - chosen.watts_after)
     elif assignment != "fixed":
         until = began + options.time_limit_seconds
 
@@ -139,12 +144,45 @@ def regulate(
             until = began + options.time_limit_seconds
             choice, bound = optimal(fabric, traffic, starts, rules, progress, program, bound, clock, until)
         chosen = settings_of(choice)
+        if options.survives is not None:
+            chosen = _surviving(fabric, chosen, watts, of_link, options.survives)
     remarks = list(traffic.remarks)
     remarks += ["the time ended before the bound's program was solved: the bound may be higher"] if bound.out else []
     lower = min(fixed + bound.watts, chosen.watts_after)
     settings = replace(chosen, lower_bound_watts=lower, bound_source=bound.source, remarks=tuple(remarks))
     settings, smaller, routes = _led(fabric, settings, everything, reroute)
     return _asleep(smaller, routes, traffic, settings, options) if options.sleep else settings
+
+
+def _survive_findings(options: RegulateOptions, assignment: str) -> list[Finding]:
+    """Return what is wrong with `survives`: greedy and optimal keep paths only where they choose them."""
+    if options.survives is None or options.method == "static" or assignment == "fixed":
+        return []
+    return [Finding("--survive", "--assignment fixed, or --method static", assignment)]
+
+
+def _surviving(
+    fabric: Fabric,
+    chosen: LinkSettings,
+    watts: Callable[[Fabric], float],
+    of_link: Callable[[int, int], float],
+    survives: Callable[[Fabric], bool],
+) -> LinkSettings:
+    """Return settings with those of the chosen links off, most watts first, without which what is left survives.
+
+    Trees of the choice stay where they are: a link more is used by none of them.
+    """
+    kept: set[int] = set()
+    for i in sorted(chosen.links_off, key=lambda i: (-of_link(i, fabric.links[i].speed_mbps or HOST_MBPS), i)):
+        kept |= {i} if survives(fabric.with_links_down(kept | {i})) else set()
+    smaller = fabric.with_links_down(kept).with_speeds(dict(chosen.links_slowed))
+    return replace(
+        chosen,
+        links_off=tuple(sorted(kept)),
+        watts_after=watts(smaller),
+        two_connected=two_connected(smaller),
+        survive_watts=watts(smaller) - chosen.watts_after,
+    )
 
 
 def _led(

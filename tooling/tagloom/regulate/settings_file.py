@@ -44,6 +44,8 @@ def to_json(fabric: Fabric, settings: LinkSettings) -> dict[str, Any]:
         "gap_percent": round(100.0 * (after - lower) / after, 6) if after else 0.0,
         "bound_source": settings.bound_source,
         "two_connected": settings.two_connected,
+        "survive": "none" if settings.survive_watts is None else "link",
+        "survive_watts": None if settings.survive_watts is None else round(settings.survive_watts, 6),
         "remarks": list(settings.remarks),
         "off": [{"ends": list(link_ends(fabric, i))} for i in settings.links_off],
         "slowed": [{"ends": list(link_ends(fabric, i)), "mbps": s} for i, s in settings.links_slowed],

@@ -25,13 +25,15 @@ def static(
     *,
     limit: float = inf,
     keep_two: bool = False,
+    survives: Callable[[Fabric], bool] = lambda _smaller: True,
 ) -> LinkSettings:
     """Return settings with links off, the least loaded tried first, each with all paths moved away before the next.
 
     A link is turned off if all connected switches stay connected, `reroute` finds deadlock-free paths without it (None
     if there are none), and every channel carries at most the former maximum. (The paper demands strictly less, which
     the busiest channel itself would fail.) Host links stay. `limit` lowers that maximum, and `keep_two` forbids that a
-    link becomes a bridge if there was none before: neither is in the paper.
+    link becomes a bridge if there was none before, and `survives` has the last word on what is left: none of these is
+    in the paper.
     """
     routes = reroute(fabric)
     if routes is None:
@@ -51,7 +53,7 @@ def static(
         if not keeps_together(fabric, smaller) or (keep_two and not two_connected(smaller)):
             continue
         moved = reroute(smaller)
-        if moved is None:
+        if moved is None or not survives(smaller):
             continue
         new_load = channel_load(smaller, moved, traffic.volume_bytes)
         if float(new_load.max(initial=0.0)) <= allowed * (1 + 1e-12):

@@ -276,6 +276,11 @@ def settings_lines(payload: Mapping[str, Any]) -> list[str]:
             f"(no choice draws less than {payload['lower_bound_watts']:.1f} W: gap {payload['gap_percent']:.1f} %)",
         ),
         *row("links", f"{count(payload['links_off'], 'link')} off ({payload['method']}); {connected}"),
+        *(
+            row("survives", f"any one link: a repair wakes one other at most; costs {payload['survive_watts']:.1f} W")
+            if payload.get("survive") == "link"
+            else []
+        ),
         *(row("slowed", count(payload["links_slowed"], "link")) if payload["links_slowed"] else []),
         *(
             row(
