@@ -171,7 +171,7 @@ def _compared(build: Build, settings: Path | None) -> tuple[Fabric, Fabric]:
 def _settled(after: Fabric, build: Build, settings: Path | None) -> tuple[Routes, str]:
     given = read_result(after, settings).routes if settings is not None else None
     if given is not None:
-        return given, "the paths read_result with them"
+        return given, "the paths chosen with them"
     try:
         return _would_plan(after, build.assignment)
     except PlanError as error:
