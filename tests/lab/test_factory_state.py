@@ -158,8 +158,9 @@ def site(rack, place, password="first-day-9"):  # noqa: S107 - of a rack on loop
 def bootstrap(capfd, place, *words, expect=0):
     """Run the command on an inventory; return its answer, with what it said besides."""
     command = ["bootstrap", str(place / "fabric.yml"), "--network", "127.0.0.0/8", *map(str, words), "--json"]
-    assert main(command) == expect
+    status = main(command)
     shown = capfd.readouterr()
+    assert status == expect, shown
     assert "first-day" not in shown.out + shown.err
     return json.loads(shown.out) | {"said": shown.err}
 

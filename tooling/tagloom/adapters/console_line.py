@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 BAUD = 9600  # confirmed for 5324, 54xx and 62xx: their console ports as they leave the factory
 LINE_SECONDS = 120.0  # to make an RSA key takes an old switch a minute
 _POLL_SECONDS = 0.2
+_GREETING_SECONDS = 1.0
 _QUIET_SECONDS = 3.0  # after which a prompt that a line of the switch's log has buried is asked for again
 _PIECE_BYTES = 4096
 _MOST_CHARACTERS = 1 << 20
@@ -123,7 +124,10 @@ class ConsoleLine:
 
     def __enter__(self) -> Self:
         """Reach a prompt: a set-up wizard is declined, a login is the inventory's, given once."""
-        self._write("")
+        greeting = ""
+        while more := self._read(_GREETING_SECONDS):  # all of it: what it says twice would be answered twice
+            greeting += more
+        self._write("n" if _YES_OR_NO.search(greeting) else "")
         given = 0
         while True:
             _, question = self._until_question("login")
@@ -151,7 +155,7 @@ class ConsoleLine:
             self._write(line)
             said = ""
             while True:
-                text, question = self._until_question(shown(line))
+                text, question = self._until_question(shown(line), "" if said else line)
                 said += text
                 if question is _PROMPT:
                     break
@@ -177,12 +181,12 @@ class ConsoleLine:
     def _read(self, seconds: float) -> str:
         return _STEERING.sub("", self._stream.read(seconds).decode("utf-8", "replace"))
 
-    def _until_question(self, what: str) -> tuple[str, re.Pattern[str]]:
+    def _until_question(self, what: str, echo: str = "") -> tuple[str, re.Pattern[str]]:
         """Read until the switch waits for something, and return what it said, and which of the patterns that is.
 
         A prompt begins a line: the echo of what was typed does not.
         """
-        text, end, quiet_since = "", time.monotonic() + LINE_SECONDS, math.inf
+        text, nudged, end, quiet_since = "", False, time.monotonic() + LINE_SECONDS, math.inf
         while time.monotonic() < end and len(text) < _MOST_CHARACTERS:
             try:
                 more = self._read(_POLL_SECONDS)
@@ -191,10 +195,15 @@ class ConsoleLine:
             text += more
             if more:
                 quiet_since = time.monotonic()
-            elif time.monotonic() - quiet_since > _QUIET_SECONDS and _BURIED.search(text):
-                quiet_since = math.inf
+            elif not nudged and time.monotonic() - quiet_since > _QUIET_SECONDS and _BURIED.search(text):
+                nudged = True
                 self._write("")
+            # What stands before the echo answers what was typed before; a console that garbles it is taken as it is.
+            quiet = not more and time.monotonic() - quiet_since > _QUIET_SECONDS
+            begun = text.find(echo)
+            if begun < 0 and not quiet:
+                continue
             for pattern in (_PROMPT, _YES_OR_NO, _MORE, _USER, _PASSWORD):
-                if pattern.search(text, max(0, len(text) - 256)):
+                if pattern.search(text, max(0, begun, len(text) - 256)):
                     return text, pattern
         raise DeviceError(self._name, what, f"no prompt in {LINE_SECONDS:.0f} s: {shown(text)}")
