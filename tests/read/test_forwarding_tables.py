@@ -5,9 +5,11 @@ import json
 import numpy as np
 import pytest
 
+from fabrics import ROOT
 from tagloom.errors import InputError
 from tagloom.pipeline import prove_paths, prove_tables
 
+RING = ROOT / "tests" / "data" / "infiniband" / "ring"
 LINKS = "a,a_port,b,b_port\nr0,eth0,r1,eth0\nr1,eth1,r2,eth0\nr2,eth1,r0,eth1\n"
 TABLE = "switch,destination,ports\nr0,h,eth0\nr1,h,eth1\nr2,h,swp9\n"
 
@@ -132,3 +134,10 @@ def test_a_directory_of_something_else_is_refused(tmp_path):
     assert findings(prove_tables, tmp_path) == ["HERE: expected tables.csv, or SWITCH.json of routers, actual neither"]
     write(tmp_path, r9__json={})
     assert findings(prove_tables, tmp_path) == ["HERE/r9.json: expected the name of a switch in links.csv, actual 'r9'"]
+
+
+def test_numbers_of_a_subnet_are_as_long_as_the_standard_lets_them(tmp_path):
+    for name in ("opensm-subnet.lst", "opensm.fdbs"):
+        text = (RING / name).read_text("utf-8")
+        (tmp_path / name).write_text(text.replace("LID:0001", f"LID:{'9' * 5000}"), "utf-8")
+    assert prove_tables(tmp_path).routes.destinations == 3

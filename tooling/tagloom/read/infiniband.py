@@ -17,15 +17,20 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # opensm-subnet.lst: a line for each cable, both ends in braces.
-_END = re.compile(r"\{ (CA|SW)\S* .*?NodeGUID:([0-9A-Fa-f]+) .*?\{([^}]*)\} LID:([0-9A-Fa-f]+) PN:([0-9A-Fa-f]+) \}")
+_END = re.compile(
+    r"\{ (CA|SW)\S* .*?NodeGUID:([0-9A-Fa-f]{1,16}) .*?\{([^}]*)\} LID:([0-9A-Fa-f]{1,4}) PN:([0-9A-Fa-f]{1,2}) \}"
+)
 # ibnetdiscover: a block for each node, a line for each of its ports.
-_NODE = re.compile(r'(Switch|Ca|Rt)\s+\d+ "[SHR]-([0-9a-f]+)"\s+# "([^"]*)"(?:.*?lid (\d+))?')
-_PORT = re.compile(r'\[(\d+)\](?:\([0-9a-f]+\))?\s+"([SHR])-([0-9a-f]+)"\[(\d+)\](?:\([0-9a-f]+\))?\s*#.*? lid (\d+)')
+_NODE = re.compile(r'(Switch|Ca|Rt)\s+\d+ "[SHR]-([0-9a-f]{1,16})"\s+# "([^"]*)"(?:.*?lid (\d{1,5})\b)?')
+_PORT = re.compile(
+    r'\[(\d{1,3})\](?:\([0-9a-f]+\))?\s+"([SHR])-([0-9a-f]{1,16})"\[(\d{1,3})\](?:\([0-9a-f]+\))?'
+    r"\s*#.*? lid (\d{1,5})\b"
+)
 # opensm.fdbs and dump_lfts: a block for each switch, a line for each LID.
 _TABLE = re.compile(r"^(?:Unicast lids .*?guid |\S*dump_ucast_routes: Switch )0x([0-9a-f]{1,16})\b.*", re.MULTILINE)
 _ENTRY = re.compile(r"^0x([0-9A-Fa-f]{4}) *:? +(\d{3})\b", re.MULTILINE)
 _NodePort = tuple[str, str, int, int]  # CA or SW, the node's GUID, its LID, the port
-MOST_LIDS = 1 << 16
+MOST_LIDS = 100_000  # of up to five digits; a subnet has 49,151
 _LOOKED_AT = 4096  # characters
 
 
@@ -41,7 +46,7 @@ def is_subnet(path: Path) -> bool:
 
 def _kind(text: str) -> str:
     beginning = text[:_LOOKED_AT]
-    if _END.match(beginning):
+    if beginning.startswith(("{ CA", "{ SW")):
         return "cables"
     if re.search(r'^(?:Switch|Ca)\s+\d+ "[SH]-', beginning, re.MULTILINE):
         return "nodes"
@@ -77,7 +82,7 @@ def read_subnet(files: list[Path]) -> TableRows:
             rows.add_link(at, str(a[3]), to, str(b[3]), f"{cabling}, cable {number}")
     adapter = np.full(MOST_LIDS, -1, np.int32)
     for name, number in rows.destinations.items():
-        adapter[int(name.removeprefix("lid ")) % MOST_LIDS] = number
+        adapter[int(name.removeprefix("lid "))] = number
     tables = next(path for path in files if kinds[path] == "tables")
     heads = list(_TABLE.finditer(texts[tables]))
     for head, following in zip(heads, [*heads[1:], None], strict=True):
