@@ -1,13 +1,15 @@
 """A console that writes its log over its prompt, offers a wizard and asks before it acts is typed to all the same."""
 
+import contextlib
 import os
+import socket
 import threading
 import tty
 
 import pytest
 
 from tagloom import platforms
-from tagloom.adapters.console_line import ConsoleLine, SerialStream
+from tagloom.adapters.console_line import ConsoleLine, SerialStream, TelnetStream
 from tagloom.errors import DeviceError
 
 LOG = "01-Jan-2000 00:00:01 %LINK-I-Up:  g1\r\n"
@@ -61,3 +63,30 @@ def test_wizards_logs_and_questions_are_lived_with_and_a_refusal_ends_it(console
     assert "secret-9" not in str(raised.value)
     wanted = ["", "n", "hostname s0", "", "crypto key generate rsa", "y"]
     assert typed == [*wanted, "username ops password secret-9 level 15", "shutdown"]
+
+
+@pytest.mark.parametrize(
+    ("said", "complaint"), [(b"", "the console is gone"), (b"x" * 4096, "the console is never quiet")]
+)
+def test_a_console_that_hangs_up_or_never_rests_fails_alone(said, complaint):
+    """A telnet server that ends the session at once, or sends without end."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def play():
+            with contextlib.suppress(OSError), server.accept()[0] as session:
+                while said:
+                    session.sendall(said)
+
+        player = threading.Thread(target=play, daemon=True)
+        player.start()
+        line = ConsoleLine(
+            "s0",
+            platforms.load("powerconnect-5324"),
+            TelnetStream("127.0.0.1", server.getsockname()[1], 5.0),
+            "ops",
+            "secret-9",
+        )
+        with pytest.raises(DeviceError, match=complaint):
+            line.__enter__()
+        line.__exit__()
+        player.join()

@@ -124,9 +124,7 @@ class ConsoleLine:
 
     def __enter__(self) -> Self:
         """Reach a prompt: a set-up wizard is declined, a login is the inventory's, given once."""
-        greeting = ""
-        while more := self._read(_GREETING_SECONDS):  # all of it: what it says twice would be answered twice
-            greeting += more
+        greeting = self._until_quiet("greeting", _GREETING_SECONDS)  # all of it, or it would be answered twice
         self._write("n" if _YES_OR_NO.search(greeting) else "")
         given = 0
         while True:
@@ -136,7 +134,7 @@ class ConsoleLine:
             if question is _YES_OR_NO:
                 self._write("n")
             elif question is _MORE:
-                self._stream.write(b"q")
+                self._send(b"q", "login")
             elif question is _USER and given:
                 raise DeviceError(self._name, "login", "the console knows neither no login nor the inventory's")
             elif question is _USER:
@@ -160,7 +158,7 @@ class ConsoleLine:
                 if question is _PROMPT:
                     break
                 if question is _MORE:
-                    self._stream.write(b" ")
+                    self._send(b" ", shown(line))
                 elif question is _YES_OR_NO:
                     self._write("y")
                     said += "\n"
@@ -169,17 +167,31 @@ class ConsoleLine:
             answer = said.partition("\n")[2].rpartition("\n")[0]
             if self._is_error(answer):
                 raise DeviceError(self._name, shown(line), shown(answer))
-            while self._read(_POLL_SECONDS / 2):  # the prompt of a Return that answered a single key
-                pass
+            self._until_quiet(shown(line), _POLL_SECONDS / 2)  # the prompt of a Return that answered a single key
 
     def _write(self, line: str) -> None:
-        try:
-            self._stream.write(line.encode() + b"\r")
-        except OSError as error:
-            raise DeviceError(self._name, shown(line), f"the console is gone ({error})") from None
+        self._send(line.encode() + b"\r", shown(line))
 
-    def _read(self, seconds: float) -> str:
-        return _STEERING.sub("", self._stream.read(seconds).decode("utf-8", "replace"))
+    def _send(self, data: bytes, what: str) -> None:
+        try:
+            self._stream.write(data)
+        except OSError as error:
+            raise DeviceError(self._name, what, f"the console is gone ({error})") from None
+
+    def _read(self, what: str, seconds: float) -> str:
+        try:
+            return _STEERING.sub("", self._stream.read(seconds).decode("utf-8", "replace"))
+        except (OSError, EOFError) as error:
+            raise DeviceError(self._name, what, f"the console is gone ({error})") from None
+
+    def _until_quiet(self, what: str, seconds: float) -> str:
+        """Read until nothing comes for so long, and return it."""
+        text, end = "", time.monotonic() + LINE_SECONDS
+        while more := self._read(what, seconds):
+            text += more
+            if time.monotonic() > end or len(text) > _MOST_CHARACTERS:
+                raise DeviceError(self._name, what, "the console is never quiet")
+        return text
 
     def _until_question(self, what: str, echo: str = "") -> tuple[str, re.Pattern[str]]:
         """Read until the switch waits for something, and return what it said, and which of the patterns that is.
@@ -188,10 +200,7 @@ class ConsoleLine:
         """
         text, nudged, end, quiet_since = "", False, time.monotonic() + LINE_SECONDS, math.inf
         while time.monotonic() < end and len(text) < _MOST_CHARACTERS:
-            try:
-                more = self._read(_POLL_SECONDS)
-            except (OSError, EOFError) as error:
-                raise DeviceError(self._name, what, f"the console is gone ({error})") from None
+            more = self._read(what, _POLL_SECONDS)
             text += more
             if more:
                 quiet_since = time.monotonic()
