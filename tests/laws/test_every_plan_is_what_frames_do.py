@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabrics import ROOT, make_fabric
-from tagloom import pipeline
+from tagloom import pipeline, platforms
 from tagloom.errors import PlanError
 from tagloom.graph.paths import paths_to
 from tagloom.lab.dataplane import Dataplane
@@ -72,6 +72,12 @@ def graphs(draw, least=2):
     plugged = tuple(Host(f"h{i}", s, port(s), 0x02_00_00_00_00_00 + i) for i, s in enumerate(hosts))
     switches = tuple(Switch(f"s{i}", model) for i in range(n))
     return Fabric("graph", switches, plugged, tuple(links), (PORTS,) * n)
+
+
+def fits(fabric):
+    """Return whether every port in use is one that its switch's model has."""
+    models = [platforms.of(switch).physical_ports for switch in fabric.switches]
+    return all(max(used, default=0) <= ports for used, ports in zip(fabric.used_ports, models, strict=True))
 
 
 @st.composite

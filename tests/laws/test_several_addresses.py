@@ -18,7 +18,7 @@ from tagloom.records.fabric_pair import FabricPair
 from tagloom.records.switch_state import SwitchEditor
 from tagloom.render import lines_of
 from tagloom.verify import kept_pairs, prove_wave, verify, working_pairs
-from test_every_plan_is_what_frames_do import damaged, families, graphs
+from test_every_plan_is_what_frames_do import damaged, families, fits, graphs
 from thinned import examples
 
 FURTHER = 0x001E_C900_0000  # addresses of virtual machines and management controllers
@@ -42,12 +42,15 @@ def planned(fabric, **options):
 
 
 def frames_arrive(fabric, state):
-    """Return whether a frame from each address of each host reaches every address of every other, once, unflooded."""
-    plane = Dataplane(fabric, state)
-    for a in fabric.hosts:
-        for b in fabric.hosts:
-            for sender in a.macs if a is not b else ():
-                for mac in b.macs:
+    """Return whether a frame from each address of each host reaches every address of every other, once, unflooded.
+
+    Nothing is sent from an address before all was sent to it: no switch has learnt it.
+    """
+    for b in fabric.hosts:
+        for mac in b.macs:
+            plane = Dataplane(fabric, state)
+            for a in fabric.hosts:
+                for sender in a.macs if a is not b else ():
                     sent = plane.unicast(a.name, b.name, mac=mac, sender=sender)
                     if (sent.delivered_to, sent.flooded, sent.storm) != ({b.name: 1}, (), ""):
                         return False
@@ -65,7 +68,7 @@ def test_frames_to_every_address_take_the_hosts_own_path(fabric, data):
         return  # that the routing refuses the fabric is not asked here
     assert proof.proven, [str(finding) for finding in proof.findings]
     assert frames_arrive(fabric, build.state)
-    assert parse_fabric(format_fabric(fabric), "again").hosts == fabric.hosts
+    assert not fits(fabric) or parse_fabric(format_fabric(fabric), "again").hosts == fabric.hosts
     single = replace(fabric, hosts=tuple(replace(host, also=()) for host in fabric.hosts))
     for name, alone in planned(single, assignment=assignment)[0].state.items():
         held = build.state[name]
