@@ -65,8 +65,7 @@ def first_contact_lines(
         mask=contact.mask,
         gateway=contact.gateway,
         snmp=contact.snmp,
-        lldp="lldp enable" if family == "ros" else "lldp run",  # likely, both
-        vlan_block=family == "os6",
+        family=family,
         ports=[grammar.enter(Context(ContextKind.INTERFACE, (port,))) for port in ports],
     )
     return tuple(line.strip() for line in text.splitlines() if line.strip())
