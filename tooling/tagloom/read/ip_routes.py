@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tagloom.read.table_rows import TableRows
 
 _Network = IPv4Network | IPv6Network
+_OWN = ("connected", "local", "kernel")
 _Table = dict[_Network, tuple[str, ...]]
 
 
@@ -76,11 +77,10 @@ def _frr(page: Any) -> list[tuple[str, object, list[object], bool]]:
             used = [hop for hop in hops if isinstance(hop, dict)] if isinstance(hops, list) else []
             ports = [hop.get("interfaceName") for hop in used if hop.get("fib", True) and hop.get("active", True)]
             own = bool(used) and all(hop.get("directlyConnected") for hop in used)
-            found.append((str(prefix), prefix, ports, own and isinstance(route, dict) and route.get("protocol") in OWN))
+            found.append(
+                (str(prefix), prefix, ports, own and isinstance(route, dict) and route.get("protocol") in _OWN)
+            )
     return found
-
-
-OWN = ("connected", "local", "kernel")
 
 
 def _linux(page: list[Any]) -> list[tuple[str, object, list[object], bool]]:

@@ -81,13 +81,8 @@ class RouteSet:
     def pairs(self) -> NDArray[np.int64]:
         """Return the dependencies between channels in any priority, int64[2, dependencies], each once."""
         count = len(self.channels)
-        direct, (held, wanted) = self.after < count, self._by_group
-        keys = np.concatenate(
-            [
-                self.before[direct & (self.before < count)] * count + self.after[direct & (self.before < count)],
-                held * count + wanted,
-            ]
-        )
+        direct, (held, wanted) = (self.before < count) & (self.after < count), self._by_group
+        keys = np.concatenate([self.before[direct] * count + self.after[direct], held * count + wanted])
         return np.stack(np.divmod(np.unique(keys), max(1, count)))
 
     @property

@@ -85,8 +85,8 @@ def _cycle(routes: RouteSet, before: NDArray[np.int64], after: NDArray[np.int64]
     return tuple(routes.channels[c] for c in found)
 
 
-def dependencies(tables: ForwardingTables, destinations: NDArray[np.int32] | None = None) -> RouteSet:
-    """Follow tables from every sender to every destination, or to some, and return what frames hold and wait for.
+def dependencies(tables: ForwardingTables) -> RouteSet:
+    """Follow tables from every sender to every destination, and return what frames hold and wait for.
 
     A frame at a switch may have come over any channel that some sender's frame to the same destination takes there.
     O(switches + channels in use) per destination.
@@ -95,15 +95,18 @@ def dependencies(tables: ForwardingTables, destinations: NDArray[np.int32] | Non
     into = tables.ends[:, 1]
     of_group = tables.ends[tables.members[tables.first[:-1]], 0]
     groups = np.bincount(of_group, minlength=switches)
+    by_switch = np.argsort(of_group, kind="stable")
+    first_group = np.concatenate([[0], np.cumsum(groups)])
+    place = np.empty(len(of_group), np.int32)
+    place[by_switch] = np.arange(len(of_group)) - first_group[of_group[by_switch]]
     incoming = np.argsort(into, kind="stable").astype(np.int32)
     degree = np.bincount(into, minlength=switches)
     first_in = np.concatenate([[0], np.cumsum(degree)]).astype(np.int64)
     start = np.concatenate([[0], np.cumsum(degree * groups)]).astype(np.int64)
-    cells = _Cells(incoming, first_in, groups, _places(of_group, switches), start, np.zeros(int(start[-1]), np.bool_))
-    wanted = np.arange(len(tables.destinations), dtype=np.int32) if destinations is None else destinations
+    cells = _Cells(incoming, first_in, groups, place, start, np.zeros(int(start[-1]), np.bool_))
     senders = np.flatnonzero(tables.senders).astype(np.int32)
-    met, dead = _follow(wanted, tables.group, tables.first, tables.members, into.astype(np.int32), senders, cells)
-    before, after = _graph(tables, cells, of_group)
+    met, dead = _follow(tables.group, tables.first, tables.members, into.astype(np.int32), senders, cells)
+    before, after = _graph(tables, cells, by_switch, first_group)
     findings = list(tables.findings)
     if dead:
         findings.append(Finding("tables", "an entry wherever frames to a destination come", f"{dead} without one"))
@@ -114,7 +117,7 @@ def dependencies(tables: ForwardingTables, destinations: NDArray[np.int32] | Non
         before,
         after,
         None,
-        len(wanted),
+        len(tables.destinations),
         met,
         dead,
         tuple(findings),
@@ -122,14 +125,15 @@ def dependencies(tables: ForwardingTables, destinations: NDArray[np.int32] | Non
 
 
 def _graph(
-    tables: ForwardingTables, cells: _Cells, of_group: NDArray[np.int32]
+    tables: ForwardingTables, cells: _Cells, by_switch: NDArray[np.int64], first_group: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the marked (channel, group) and the members of all groups as dependencies, groups after the channels."""
+    """Return the marked (channel, group) and the members of all groups as dependencies, groups after the channels.
+
+    The groups of switch s are ``by_switch[first_group[s]:first_group[s + 1]]``.
+    """
     marked = np.flatnonzero(cells.held)
     at = np.searchsorted(cells.start, marked, side="right") - 1
     place, local = np.divmod(marked - cells.start[at], cells.groups[at])
-    by_switch = np.argsort(of_group, kind="stable")
-    first_group = np.concatenate([[0], np.cumsum(cells.groups)])
     group = by_switch[first_group[at] + local]
     channel = cells.incoming[cells.first_in[at] + place].astype(np.int64)
     met, group = np.unique(group, return_inverse=True)  # a group that no frame meets has no member
@@ -140,18 +144,8 @@ def _graph(
     return before, np.concatenate([count + group, tables.members[member]]).astype(np.int64)
 
 
-def _places(switch: NDArray[np.int32], switches: int) -> NDArray[np.int32]:
-    """Return the number of each group among those of its switch, from 0."""
-    order = np.argsort(switch, kind="stable")
-    first = np.searchsorted(switch[order], np.arange(switches))
-    place = np.empty(len(switch), np.int32)
-    place[order] = np.arange(len(switch)) - first[switch[order]]
-    return place
-
-
 @kernel
 def _follow(
-    wanted: NDArray[np.int32],
     group: NDArray[np.int32],
     first: NDArray[np.int32],
     members: NDArray[np.int32],
@@ -164,7 +158,7 @@ def _follow(
     reached, arrived = np.full(switches, -1, np.int32), np.full(len(into), -1, np.int32)
     queue = np.empty(switches, np.int32)
     met, dead = 0, 0
-    for d in wanted:
+    for d in range(group.shape[1]):
         tail = 0
         for s in senders:
             reached[s] = d
