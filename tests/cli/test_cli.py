@@ -230,6 +230,20 @@ def test_up_down_is_rooted_where_asked(tmp_path, run, answer):
     assert unasked["max_channel_load"] != pages["s0", "fixed"]["max_channel_load"]
 
 
+def test_plan_and_regulate_tell_wrong_words_and_missing_files_at_once(tmp_path, run):
+    fabric = tmp_path / "f.yml"
+    words = "--routing", "upp-down", "--assignment", "painted"
+    status, _, err = run("plan", tmp_path / "none.yml", "-o", tmp_path / "b", *words, "--keep", tmp_path / "old")
+    assert (status, err.count("expected")) == (2, 4), err
+    run("new", "mesh", "--dims", 2, 2, "-o", fabric)
+    status, _, err = run("plan", fabric, "-o", tmp_path / "b", *words, "--off", "s9", "--protect", "link")
+    assert (status, err.count("expected")) == (2, 3), err
+    status, _, err = run("plan", fabric, "-o", tmp_path / "b", *words, "--protect", "link", "--root", "s9")
+    assert (status, err.count("expected")) == (2, 4), err
+    status, _, err = run("regulate", fabric, "--traffic", tmp_path / "none.csv", *words, "--headroom", "2")
+    assert (status, err.count("expected")) == (2, 4), err
+
+
 def test_a_root_that_is_none_is_a_finding(tmp_path, run):
     fabric, build = tmp_path / "f.yml", tmp_path / "b"
     run("new", "mesh", "--dims", 2, 2, "-o", fabric)

@@ -43,7 +43,7 @@ class Findings:
     def end(self) -> None:
         """Raise InputError where anything was found."""
         if self.findings:
-            raise InputError(self.findings)
+            raise InputError(dict.fromkeys(self.findings))  # two inputs may be wrong by one word
 
 
 def text_of(path: Path) -> str:

@@ -16,6 +16,9 @@ from tagloom.storage.whole import write_whole
 if TYPE_CHECKING:
     import argparse
 
+    from tagloom.records.build import Build
+    from tagloom.records.fabric import Fabric
+
 
 LOSSES = ("entries", "links", "switches")
 DEFAULT_MODEL = "powerconnect-5324"
@@ -52,22 +55,45 @@ def _schema(args: argparse.Namespace, screen: Screen) -> int:
     return GOOD
 
 
-def _plan(args: argparse.Namespace, screen: Screen) -> int:
+def _planned_parts(args: argparse.Namespace) -> tuple[Fabric, Fabric, Build | None, Build | None]:
+    """Read the fabric of `plan`, what is left of it with links off, and the builds to follow. Raises InputError."""
     from tagloom import pipeline
     from tagloom.platforms.spanning import spanning_outside
     from tagloom.read import read_fabric
-    from tagloom.regulate.settings_file import read_result, with_links_off
+    from tagloom.regulate.settings_file import with_links_off
+
+    found = Findings()
+    whole = found.of(lambda: read_fabric(args.fabric, args.templates))
+    left: Fabric | None = None
+    if whole is not None:
+        whole = pipeline.with_trusted_lines(whole) if args.trust_foreign else whole
+        whole = spanning_outside(whole) if args.foreign == "spanning-tree" else whole
+        left = found.of(lambda: with_links_off(whole, args.off, args.settings))
+    words = args.routing, args.assignment, _preference(args)
+    more = {"protect": args.protect, "root": args.root, "texts": not args.no_texts}
+    found.of(lambda: pipeline.refuse_plan(left, *words, **more))
+    previous = found.of(lambda: pipeline.read_build(args.previous)) if args.previous else None
+    keep = found.of(lambda: pipeline.read_build(args.keep)) if args.keep else None
+    found.end()
+    assert left is not None  # noqa: S101 - else there are findings
+    return whole, left, previous, keep
+
+
+def _preference(args: argparse.Namespace) -> str:
+    """Return what `plan` prefers: what was chosen, else little load if there is traffic to load the links."""
+    return str(args.prefer or ("load" if args.traffic else "vlans"))
+
+
+def _plan(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom import pipeline
+    from tagloom.regulate.settings_file import read_result
     from tagloom.report import losses, terminal
     from tagloom.share import share_directory
 
     start = time.monotonic()
-    whole = read_fabric(args.fabric, args.templates)
-    whole = pipeline.with_trusted_lines(whole) if args.trust_foreign else whole
-    whole = spanning_outside(whole) if args.foreign == "spanning-tree" else whole
-    fabric = with_links_off(whole, args.off, args.settings)
+    whole, fabric, previous, keep = _planned_parts(args)
     left = {host.name for host in fabric.hosts}
     gone = [host.name for host in whole.hosts if host.name not in left]
-    previous = pipeline.read_build(args.previous) if args.previous else None
     templates = share_directory() / "templates"
     traffic = None
     if args.traffic:  # counters are taken to be of the fabric with all links on
@@ -83,7 +109,7 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
             routing=args.routing,
             assignment=args.assignment,
             previous=previous,
-            prefer=args.prefer or ("load" if traffic is not None else "vlans"),
+            prefer=_preference(args),
             traffic=traffic,
             texts=not args.no_texts,
             static_arp=args.static_arp,
@@ -91,7 +117,7 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
             root=args.root,
             regulated=regulated,
             learning=args.learning,
-            keep=pipeline.read_build(args.keep) if args.keep else None,
+            keep=keep,
             protect=args.protect,
         )
         summary = pipeline.summary_of(build, proof)

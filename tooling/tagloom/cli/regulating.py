@@ -40,6 +40,7 @@ def _regulate(args: argparse.Namespace, screen: Screen) -> int:
     fabric = all_found.of(lambda: read_fabric(args.fabric))
     levels, sleep = all_found.of(lambda: read_levels(args.levels), ((0,), False))
     power = all_found.of(lambda: read_power(args.power)) if args.power else None
+    all_found.of(lambda: pipeline.refuse_plan(None, args.routing, args.assignment))
     traffic = all_found.of(lambda: _traffic(args, fabric)) if fabric is not None else None
     options = RegulateOptions(args.method, levels, sleep, args.allow_cut, args.headroom, args.time_limit, power)
     all_found.findings += option_findings(options, traffic)

@@ -11,6 +11,7 @@ from tagloom.pipeline.forecasting import (
 )
 from tagloom.pipeline.planning import (
     plan,
+    refuse_plan,
     regulate,
     routings,
     summary_of,
@@ -44,6 +45,7 @@ __all__ = [
     "prove_tables",
     "read_build",
     "read_texts",
+    "refuse_plan",
     "regulate",
     "render",
     "rollout",

@@ -19,12 +19,12 @@ from tagloom.regulate.choose import RegulateOptions
 from tagloom.regulate.choose import regulate as choose_settings
 from tagloom.render import check_templates, parse, render, site_lines
 from tagloom.rollout.growth import numbered_as
-from tagloom.route import balanced, chosen_root, kept_routes, own_routes, plannable, route
+from tagloom.route import balanced, chosen_root, kept_routes, own_routes, plannable, route, unknown_method
 from tagloom.route.alternatives import alternatives
 from tagloom.route.gather import gather
 from tagloom.route.spread import load_bound
 from tagloom.verify import Plan, broadcasts_once, protection, verify
-from tagloom.weave import Alternative, asleep, first_fit_count, weave
+from tagloom.weave import Alternative, asleep, first_fit_count, unknown_assignment, weave
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,6 +68,37 @@ def summary_of(build: Build, proof: Findings) -> dict[str, Any]:
     }
 
 
+def refuse_plan(
+    fabric: Fabric | None,
+    routing: str,
+    assignment: str,
+    prefer: str = "vlans",
+    *,
+    protect: str = "none",
+    root: str | None = None,
+    texts: bool = True,
+) -> None:
+    """Raise InputError, of all findings, for what cannot be planned; without a fabric only the words are judged."""
+    findings = unknown_method(routing) + unknown_assignment(assignment)
+    if prefer not in PREFERENCES:
+        findings.append(Finding("--prefer", " or ".join(PREFERENCES), repr(prefer)))
+    checks: list[Callable[[], object]] = []
+    if fabric is not None:
+        checks = [
+            partial(plannable, fabric, spoken=texts),
+            partial(refuse_protection, fabric, protect, assignment),
+            partial(chosen_root, fabric, routing, root),
+            partial(site_lines, fabric),  # before minutes are spent on a plan that they would stop
+        ]
+    for check in checks:
+        try:
+            check()
+        except InputError as error:
+            findings += error.findings
+    if findings:
+        raise InputError(dict.fromkeys(findings))
+
+
 def plan(  # noqa: PLR0913 - what an operator may choose
     fabric: Fabric,
     templates: Path,
@@ -102,12 +133,8 @@ def plan(  # noqa: PLR0913 - what an operator may choose
     Raises InputError if a model's command line is unknown (unless without `texts`), the links that are up do not
     connect the fabric or `root` is invalid, PlanError if no deadlock-free plan fits.
     """
-    plannable(fabric, spoken=texts)
-    refuse_protection(fabric, protect, assignment)
+    refuse_plan(fabric, routing, assignment, prefer, protect=protect, root=root, texts=texts)
     keep, previous = (build and by_new_names(build, fabric) for build in (keep, previous))
-    site_lines(fabric)  # before minutes are spent on a plan that they would stop
-    if prefer not in PREFERENCES:
-        raise InputError([Finding("--prefer", " or ".join(PREFERENCES), repr(prefer))])
     top = chosen_root(fabric, routing, root)
     given = regulated.routes if regulated is not None and assignment == "fixed" and routing == "auto" else None
     given, not_kept = (given, "") if keep is None else kept_routes(keep, fabric, assignment)

@@ -47,7 +47,8 @@ METHODS: dict[str, str] = {
 }
 
 
-def _unknown(method: str) -> list[Finding]:
+def unknown_method(method: str) -> list[Finding]:
+    """Return a finding if there is no such routing."""
     return [] if method in METHODS else [Finding("--routing", "one of " + ", ".join(METHODS), repr(method))]
 
 
@@ -58,7 +59,7 @@ def chosen_root(fabric: Fabric, method: str, root: str | None) -> int | None:
     """
     if root is None:
         return None
-    findings = _unknown(method)
+    findings = unknown_method(method)
     if method != "up-down" and not findings:
         findings.append(Finding("--root", "--routing up-down, which has a root to choose", f"--routing {method}"))
     top = fabric.index.get(root)
@@ -83,7 +84,7 @@ def route(
 
     Raises InputError for an unknown method and PlanError if the method cannot be deadlock-free.
     """
-    if unknown := _unknown(method):
+    if unknown := unknown_method(method):
         raise InputError(unknown)
     general = partial(up_down if assignment == "fixed" else _by_in_port, top=top)
     if method == "auto":

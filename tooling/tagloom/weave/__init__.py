@@ -1,8 +1,17 @@
 """Weave VLANs through routes: which tag carries which source, and what every switch must hold for it."""
 
 from tagloom.weave.asleep import asleep
-from tagloom.weave.assign import ASSIGNMENTS, Alternative, weave, weave_detours
+from tagloom.weave.assign import ASSIGNMENTS, Alternative, unknown_assignment, weave, weave_detours
 from tagloom.weave.detours import name_detours
 from tagloom.weave.fixed import first_fit_count
 
-__all__ = ["ASSIGNMENTS", "Alternative", "asleep", "first_fit_count", "name_detours", "weave", "weave_detours"]
+__all__ = [
+    "ASSIGNMENTS",
+    "Alternative",
+    "asleep",
+    "first_fit_count",
+    "name_detours",
+    "unknown_assignment",
+    "weave",
+    "weave_detours",
+]

@@ -29,6 +29,12 @@ if TYPE_CHECKING:
 ASSIGNMENTS = ("fixed", "renamed")
 
 
+def unknown_assignment(assignment: str) -> list[Finding]:
+    """Return a finding if there is no such assignment."""
+    known = assignment in ASSIGNMENTS
+    return [] if known else [Finding("--assignment", " or ".join(ASSIGNMENTS), repr(assignment))]
+
+
 @dataclass(frozen=True, slots=True)
 class Alternative:
     """A proposal if a plan does not fit: the option to give, its assignment, and a function that makes its routes."""
@@ -61,8 +67,8 @@ def weave(
     exceeded. The error proposes the first of `alternatives` (by default the other assignment of the same routes) that
     was woven, counted and fits.
     """
-    if assignment not in ASSIGNMENTS:
-        raise InputError([Finding("--assignment", "fixed or renamed", repr(assignment))])
+    if unknown := unknown_assignment(assignment):
+        raise InputError(unknown)
     state, vlans = _state_and_count(fabric, routes, assignment)
     broadcast, remarks = "flood", tuple[str, ...]()
     if assignment == "renamed" and broadcasts_once is not None and not broadcasts_once(state):
