@@ -15,6 +15,7 @@ from tagloom.records.switch_state import FlowControl, dead_states
 from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
 from tagloom.render import lines_of, parse, read_text
 from tagloom.rollout import ProofServices
+from tagloom.route.plannable import refuse_networks
 from tagloom.verify import (
     Plan,
     foreign_findings,
@@ -69,6 +70,7 @@ def prove(
     unknown line that may change forwarding is a finding (unless `trust_foreign`), and the texts are checked for pasting
     top to bottom. Without it, a push adds them to lines of others.
     """
+    refuse_networks(fabric, "proofs")
     if whole:
         return _prove_whole_texts(
             fabric, texts, Plan(routes, duplicates_allowed), (loss, detours), trust_foreign=trust_foreign

@@ -30,7 +30,7 @@ from tagloom.read.fabric_form import (
     nearest,
     plain_words,
 )
-from tagloom.records.fabric import FIRST_INVENTED_MAC, Fabric, Host, Link, Management, Shape, Switch
+from tagloom.records.fabric import DEFAULT_NETWORK, FIRST_INVENTED_MAC, Fabric, Host, Link, Management, Shape, Switch
 from tagloom.storage.document import YAML_BYTES, parse_yaml, shown
 from tagloom.storage.text import read_text
 from tagloom.units import format_mac, parse_mac, split_address
@@ -75,6 +75,7 @@ class _Draft:
     links: list[_Cable] = field(default_factory=list)
     link_forms: list[str] = field(default_factory=list)  # how each link is named in a finding
     reserved: dict[str, set[int]] = field(default_factory=dict)  # switch -> ports that nothing of the fabric may take
+    networks: dict[str, str] = field(default_factory=dict)  # host -> the network that names it
 
 
 def read_fabric(path: Path, templates: Path | None = None) -> Fabric:
@@ -180,6 +181,7 @@ class _Reader:
             self.find(("reserved", name), "a switch of this fabric", repr(name))
         self._links(form, draft)
         self._hosts(form, draft)
+        self._networks(form, draft)
         if form.eee == "on" and not any(platforms.load(m).eee for m in self._models(draft)):
             self.find(("eee",), "a model with EEE", ", ".join(sorted(self._models(draft))))
         if not draft.switches:
@@ -422,6 +424,20 @@ class _Reader:
             if port is not None and (own or (part.uplink and part.mac is None)):
                 draft.hosts[name] = (switch, port, own, part.uplink)
 
+    def _networks(self, form: FabricForm, draft: _Draft) -> None:
+        """Read which network each host belongs to: one, as frames of a host's port are told apart by nothing else."""
+        for name, hosts in form.networks.items():
+            if not hosts:
+                self.find(("networks", name), "at least one host", "none")
+            for i, host in enumerate(hosts):
+                path: Path_ = ("networks", name, i)
+                if host not in draft.hosts and host not in form.hosts:
+                    self.find(path, f"a host of this fabric{nearest(host, draft.hosts)}", repr(host))
+                elif draft.networks.setdefault(host, name) != name:
+                    self.find(path, f"one network for the port of {host}", f"{draft.networks[host]} and {name}")
+                elif host in hosts[:i]:
+                    self.find(path, "each host once", f"{host} twice")
+
     def _macs(self, path: Path_, texts: list[str]) -> tuple[int, ...]:
         """Return the addresses at a host's port, none where one of them is wrong."""
         if not texts:
@@ -477,7 +493,8 @@ class _Reader:
                 if owner.setdefault(mac, name) != name:
                     actual = f"{format_mac(mac)} (that of {owner[mac]})"
                     self.find(("hosts", name, "mac"), "a MAC address of its own", actual)
-            hosts.append(Host(name, index[switch], port, macs[0] if macs else 0, macs[1:], uplink))
+            network = draft.networks.get(name, DEFAULT_NETWORK) if form.networks else ""
+            hosts.append(Host(name, index[switch], port, macs[0] if macs else 0, macs[1:], uplink, network))
         self._overfull(overfull, draft)
         dead = {index[name] for name, switch in draft.switches.items() if not switch.up}
         if dead and len(dead) == len(index):

@@ -94,6 +94,7 @@ class FabricForm(Form):
     switches: dict[Name, SwitchForm | None] = {}
     hosts: dict[Name, HostForm | None] = {}
     links: list[LinkForm | None] = []
+    networks: dict[Name, list[str]] = {}
     vlans: VlansForm = VlansForm()
     flow_control: Literal["on", "off"] = "off"
     eee: Literal["on", "off"] | None = None

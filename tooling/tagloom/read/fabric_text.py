@@ -56,6 +56,11 @@ def format_fabric(fabric: Fabric) -> str:
         for s, ports in groupby(fabric.reserved, key=itemgetter(0)):
             name = fabric.switches[s].name
             lines.append(f"  {word(name)}: [{', '.join(quoted(model[name].port_name(port)) for _, port in ports)}]")
+    if any(fabric.networks):
+        lines.append("networks:")
+        for network, mine in fabric.networks.items():
+            said = ", ".join(word(fabric.hosts[h].name) for h in mine.tolist())
+            lines.append(f"  {word(network)}: [{said}]")
     if fabric.returned_ports != "isolated":
         lines.append(f"returned_ports: {fabric.returned_ports}")
     if fabric.shape is not None:

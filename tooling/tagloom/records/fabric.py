@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import networkx as nx
     from numpy.typing import NDArray
 
+DEFAULT_NETWORK = "default"  # of hosts that no network names, where there are several
 DEFAULT_SPEED_MBPS = 1000  # if a link names no speed
 # For hosts of unknown address: locally administered (IEEE 802-2014, 8.4.4.2), so no card has one.
 FIRST_INVENTED_MAC, INVENTED_MACS = 0x0200_0000_0000, 1 << 24
@@ -67,6 +68,7 @@ class Host:
     `also` are further addresses at the same port: of virtual machines, of a management controller beside the host. An
     `uplink` leads to addresses that nobody knows, and may have some that are known. A host with the address 0 is no
     destination of static entries: an uplink without, or a host that has none in `Fabric.by_further_addresses`.
+    `network` names the host network it belongs to: only hosts of one network may reach each other.
     """
 
     name: str
@@ -75,6 +77,7 @@ class Host:
     mac: int
     also: tuple[int, ...] = ()
     uplink: bool = False
+    network: str = ""
 
     @property
     def macs(self) -> tuple[int, ...]:
@@ -257,6 +260,23 @@ class Fabric:
     def uplinks(self) -> NDArray[np.int64]:
         """Return the hosts that are uplinks, int64[U]."""
         return np.flatnonzero(np.array([host.uplink for host in self.hosts], np.bool_))
+
+    @cached_property
+    def networks(self) -> dict[str, NDArray[np.int64]]:
+        """Return the hosts of each host network, int64, by its name: ascending, that of unnamed hosts last."""
+        names = sorted({host.network for host in self.hosts}, key=lambda name: (name == DEFAULT_NETWORK, name))
+        return {
+            name: np.array([h for h, host in enumerate(self.hosts) if host.network == name], np.int64) for name in names
+        }
+
+    @cached_property
+    def by_network(self) -> tuple[Fabric, ...]:
+        """Return the fabric with the hosts of each network alone, as `networks` has them; itself if there is one."""
+        if len(self.networks) < 2:
+            return (self,)
+        return tuple(
+            replace(self, hosts=tuple(self.hosts[h] for h in mine.tolist())) for mine in self.networks.values()
+        )
 
     @cached_property
     def also(self) -> dict[int, tuple[int, ...]]:

@@ -157,8 +157,8 @@ def alike(a: Fabric, b: Fabric) -> bool:
     return (
         a.ports == b.ports
         and [(s.name, s.model, s.up) for s in a.switches] == [(s.name, s.model, s.up) for s in b.switches]
-        and [(h.switch, h.port, h.macs, h.uplink) for h in a.hosts]
-        == [(h.switch, h.port, h.macs, h.uplink) for h in b.hosts]
+        and [(h.switch, h.port, h.macs, h.uplink, h.network) for h in a.hosts]
+        == [(h.switch, h.port, h.macs, h.uplink, h.network) for h in b.hosts]
         and [(x.a, x.a_port, x.b, x.b_port, x.members) for x in a.links]
         == [(x.a, x.a_port, x.b, x.b_port, x.members) for x in b.links]
     )

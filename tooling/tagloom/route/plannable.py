@@ -24,9 +24,23 @@ def plannable(fabric: Fabric, *, spoken: bool = True) -> None:
         for model in sorted({switch.model for switch in fabric.live} - set(speaking))
         if spoken
     ]
+    findings += several_networks(fabric, "plans")
     if len(fabric.hosts) == 0:
         findings.append(Finding("hosts", "at least one host", "none"))
     if apart := [fabric.switches[s].name for s in fabric.apart]:
         findings.append(Finding("links", "links that are up to connect all hosts", f"no way to {', '.join(apart)}"))
     if findings:
+        raise InputError(findings)
+
+
+def several_networks(fabric: Fabric, what: str) -> list[Finding]:
+    """Return a finding for a fabric of several networks, which `what` do not cover yet."""
+    if len(fabric.networks) < 2:
+        return []
+    return [Finding("networks", f"one network: {what} do not cover several yet", " ".join(fabric.networks))]
+
+
+def refuse_networks(fabric: Fabric, what: str) -> None:
+    """Raise InputError for a fabric of several networks, which `what` do not cover yet."""
+    if findings := several_networks(fabric, what):
         raise InputError(findings)
