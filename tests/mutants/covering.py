@@ -35,6 +35,7 @@ COVERING = [
     ("graph/walks.py", "laws/test_compiled_loops_agree.py"),
     ("graph/numbering.py", "weave/test_weave.py rollout/test_rollout.py"),
     ("graph/flows.py", "predict/test_flows.py"),
+    ("graph/next_channels.py", "route/test_by_destination.py"),
     ("graph/*", "verify/test_certificate.py route/test_routes.py gadgets laws/test_compiled_loops_agree.py"),
     (
         "verify/wave.py",
@@ -55,6 +56,7 @@ COVERING = [
     ("weave/broadcast.py", "weave/test_broadcast.py weave/test_weave.py"),
     ("weave/assign.py", "weave/test_weave.py laws/test_frames_that_hosts_tag.py"),
     ("weave/*", "gadgets verify/test_verify.py weave golden laws/test_verifier_agrees_with_frames.py"),
+    ("route/backwards.py", "route/test_by_destination.py"),
     ("route/any_order/protect.py", "protect"),
     ("route/any_order/detours.py", "protect"),
     ("route/detours.py", "protect"),

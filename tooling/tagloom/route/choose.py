@@ -11,6 +11,7 @@ from tagloom.errors import Finding, InputError, PlanError
 from tagloom.graph.cycles import find_cycle
 from tagloom.graph.paths import departures, dependencies
 from tagloom.records.routes import Routes
+from tagloom.route.backwards import by_destination
 from tagloom.route.cost import cost
 from tagloom.route.detour import detour
 from tagloom.route.dimension_order import dimension_order, is_grid, refusal
@@ -80,12 +81,15 @@ def route(
     `auto` takes the closed form of the shape, moved off links that are down if that stays deadlock-free. Otherwise it
     searches for an order of all channels (`any`), or takes up*/down* on up to SEARCHED_ABOVE switches. Renamed
     assignment needs the next channel to follow from the in-port alone. If up*/down* trees do not satisfy that, their
-    paths are chosen by in-port.
+    paths are chosen by in-port. Pinned assignment needs it to follow from the destination alone: trees are turned
+    around (`by_destination`).
 
     Raises InputError for an unknown method and PlanError if the method cannot be deadlock-free.
     """
     if unknown := unknown_method(method):
         raise InputError(unknown)
+    if assignment == "pinned":
+        return by_destination(fabric, route(fabric, method, "fixed", effort, top))
     general = partial(up_down if assignment == "fixed" else _by_in_port, top=top)
     if method == "auto":
         routes, why_not = _closed_form(fabric, assignment)

@@ -17,6 +17,7 @@ from tagloom.graph.paths import channel_load, departures, dependencies, path_len
 from tagloom.graph.search import all_hops
 from tagloom.graph.trees import rooted
 from tagloom.records.routes import UNUSED, Relation, Routes
+from tagloom.route.backwards import turned_around
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -117,8 +118,12 @@ def load_bound(
     If every host has one tree, it is for each hop the mean over its parallel links, and the consequence of a host's
     share staying whole (VLAN trees hold one parallel link of a hop; renamed in-ports flood to one, or frames are
     duplicated). If hosts may choose among trees, it is a program with fractional choices, parallel links pooled and,
-    without `volume`, whole shares on a parallel link.
+    without `volume`, whole shares on a parallel link. Paths by destination are bounded as the trees that they are
+    backwards.
     """
+    if assignment == "pinned":
+        backwards = volume.T if volume is not None else None
+        return load_bound(fabric, turned_around(fabric, routes), "fixed", backwards)
     if _too_large(routes, fabric):
         return _mean_bound(fabric, routes, volume)
     parallel_links = _classes(fabric, routes, merge=assignment == "fixed")
