@@ -43,6 +43,7 @@ def _regulate(args: argparse.Namespace, screen: Screen) -> int:
     all_found.of(lambda: pipeline.refuse_plan(None, args.routing, args.assignment))
     traffic = all_found.of(lambda: _traffic(args, fabric)) if fabric is not None else None
     options = RegulateOptions(args.method, levels, sleep, args.allow_cut, args.headroom, args.time_limit, power)
+    options = replace(options, max_hops=args.max_hops)
     all_found.findings += option_findings(options, traffic)
     all_found.end()
     assert fabric is not None  # noqa: S101 - else there are findings
@@ -118,6 +119,7 @@ def _timetable(args: argparse.Namespace, screen: Screen) -> int:
         args.allow_cut,
         read_power(args.power) if args.power else None,
         day.day_levels(args.levels),
+        args.max_hops,
     )
     zone = args.timezone or "UTC"
     history = _history(args, fabric, zone)
@@ -209,6 +211,9 @@ def add(commands: Commands) -> None:
         help="link: where any one link that is left dies, a repair wakes one other at most (default none)",
     )
     regulate.add_argument(
+        "--max-hops", type=int, metavar="N", help="no path between two hosts has more than N switches (default: any)"
+    )
+    regulate.add_argument(
         "--headroom",
         type=float,
         metavar="SHARE",
@@ -275,6 +280,7 @@ def add(commands: Commands) -> None:
         help="seconds that each change takes, which count as on (default 60)",
     )
     timetable.add_argument("--allow-cut", action="store_true", help="as for regulate")
+    timetable.add_argument("--max-hops", type=int, metavar="N", help="as for regulate")
     timetable.add_argument(
         "--power", type=Path, metavar="FILE", help="YAML file of watts by model, used before tagloom's own figures"
     )

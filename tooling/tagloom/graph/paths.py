@@ -45,6 +45,14 @@ def average_hops(fabric: Fabric, routes: Routes) -> float:
     return 1.0 + int(of_source @ (path_lengths(fabric, routes) @ at_switch)) / hosts**2
 
 
+def max_hops(fabric: Fabric, routes: Routes) -> int:
+    """Return the most switches on a path between two hosts; 1 if all hosts have the same switch, 0 without hosts."""
+    if not fabric.hosts:
+        return 0
+    lengths = path_lengths(fabric, routes)[np.ix_(np.unique(routes.source_of_host), np.unique(fabric.host_switch))]
+    return 1 + int(lengths.max())
+
+
 def paths_to(fabric: Fabric, routes: Routes, targets: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return the channels of every path from a source to `targets`, int32[S, T, longest + 1], padded with -1."""
     if routes.parent is None:

@@ -20,7 +20,8 @@ class LinkSettings:
     Channel loads are bytes on the busiest unidirectional channel, scaled to 1 Gb/s of capacity. `lower_bound_watts`
     bounds every choice under the same rules, by the program `bound_source`. `forest` are the trees, as links, that
     hosts send over if the method chose them, and `tree_of_host` is each host's tree (its port's PVID). `average_hops`
-    are switches on a path over all ordered host pairs, including a host with itself; None if not computed.
+    are switches on a path over all ordered host pairs, including a host with itself, and `max_hops` those of the
+    longest path; None if not computed.
     `survive_watts` is the cost of surviving: any one link may die, and waking one other mends it; None if not computed.
     """
 
@@ -40,6 +41,8 @@ class LinkSettings:
     tree_of_host: tuple[int, ...] = ()
     average_hops_before: float | None = None
     average_hops_after: float | None = None
+    max_hops_before: int | None = None
+    max_hops_after: int | None = None
     remarks: tuple[str, ...] = ()
     survive_watts: float | None = None
 

@@ -207,7 +207,10 @@ def _trees(fabric: Fabric, alive: list[int], links: list[int]) -> Iterator[tuple
 def _paths(
     fabric: Fabric, net: Net, sender: int, who: tuple[int, NDArray[np.float64]], trees: list[tuple[int, ...]]
 ) -> Iterator[_Path]:
-    """Yield the load and turns of a sender on each tree, pruned of branches without hosts; equal trees once."""
+    """Yield the load and turns of a sender on each tree, pruned of branches without hosts; equal trees once.
+
+    Trees with a path of more than `net.reach` channels are left out.
+    """
     root, flow = who
     seen: set[tuple[int, ...]] = set()
     for tree in trees:
@@ -221,6 +224,8 @@ def _paths(
                 if c ^ 1 != into[u]:
                     into[int(net.head[c])] = c
                     order.append(int(net.head[c]))
+        if len(order) - 1 > net.reach and _farthest(net, order, into) > net.reach:
+            continue
         beyond, hosts = flow.tolist(), net.target.tolist()
         load: dict[int, float] = {}
         turns: set[tuple[int, int]] = set()
@@ -238,6 +243,14 @@ def _paths(
         if (pruned := tuple(sorted(kept))) not in seen:
             seen.add(pruned)
             yield _Path(sender, pruned, load, frozenset(turns))
+
+
+def _farthest(net: Net, order: list[int], into: dict[int, int]) -> int:
+    """Return the channels to the farthest switch with hosts, from the first of `order`."""
+    depth = {order[0]: 0}
+    for v in order[1:]:
+        depth[v] = depth[int(net.tail[into[v]])] + 1
+    return max(depth[v] for v in order if net.target[v] or v == order[0])
 
 
 def _fits(fabric: Fabric, path: _Path, limit: float) -> bool:

@@ -10,7 +10,8 @@ import numpy as np
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
-from tagloom.graph.paths import average_hops, channel_load
+from tagloom.graph.paths import average_hops, channel_load, max_hops
+from tagloom.graph.search import all_hops
 from tagloom.platforms.port_names import channel_name
 from tagloom.platforms.power import LPI_POWER, fabric_watts, link_watts, lpi_share, port_watts
 from tagloom.records.settings import LinkSettings
@@ -50,6 +51,7 @@ class RegulateOptions:
 
     `headroom` is the share of every channel's capacity that must stay free, None for no more load than before.
     `survives` says of a fabric with fewer links whether any one more may die, None where that is not asked for.
+    `max_hops` is the most switches on a path between two hosts afterwards, None for no limit.
     """
 
     method: str = "static"
@@ -60,6 +62,7 @@ class RegulateOptions:
     time_limit_seconds: float = 60.0
     power: Mapping[str, PortWatts] | None = None
     survives: Callable[[Fabric], bool] | None = None
+    max_hops: int | None = None
 
 
 def read_levels(text: str) -> tuple[tuple[int, ...], bool]:
@@ -86,11 +89,14 @@ def regulate(
 
     `route_of` returns the planner's routes of a fabric, `up_down` those of up*/down*. The limit is the load of the
     busiest channel under the former with all links on. `clock` returns seconds; only the programs' time limit uses it.
-    Raises PlanError if the traffic does not fit the limit, InputError if the method does not support the options.
+    Raises PlanError if the traffic does not fit the limit or the planner's routes with all links on exceed `max_hops`,
+    InputError if the method does not support the options.
     """
-    if findings := [*option_findings(options, traffic), *_survive_findings(options, assignment)]:
+    findings = [*option_findings(options, traffic), *_survive_findings(options, assignment)]
+    if findings := findings or hops_findings(fabric, options.max_hops):
         raise InputError(findings)
     everything = route_of(fabric)
+    check_hops(fabric, everything, options.max_hops)
     load = channel_load(fabric, everything, traffic.volume_bytes)
     before = float(load.max(initial=0.0))
     limit = _limit(fabric, traffic, options, load, before)
@@ -100,17 +106,11 @@ def regulate(
     def of_link(link: int, mbps: int) -> float:
         return link_watts(fabric, link, mbps, options.power) if mbps else 0.0
 
-    most = min((platforms.load(switch.model).max_vlans for switch in fabric.live), default=1)
-    slower = tuple(s for s in options.levels if s)
-    rules = Rules(limit, two and options.method != "static", 0 in options.levels, slower, of_link, most)
+    rules = _rules(fabric, options, limit, of_link, two=two and options.method != "static")
     full = watts(fabric)
     fixed = full - sum(of_link(i, link.speed_mbps or HOST_MBPS) for i, link in enumerate(fabric.links) if link.up)
 
-    def reroute(smaller: Fabric) -> Routes | None:
-        try:
-            return route_of(smaller)
-        except PlanError:
-            return None
+    reroute = partial(_rerouted, route_of, options.max_hops)
 
     def settings_of(choice: Choice | None) -> LinkSettings:
         if choice is None:
@@ -154,6 +154,24 @@ def regulate(
     return _asleep(smaller, routes, traffic, settings, options) if options.sleep else settings
 
 
+def _rules(
+    fabric: Fabric, options: RegulateOptions, limit: float, of_link: Callable[[int, int], float], *, two: bool
+) -> Rules:
+    """Return the rules of a choice."""
+    most = min((platforms.load(switch.model).max_vlans for switch in fabric.live), default=1)
+    slower = tuple(s for s in options.levels if s)
+    return Rules(limit, two, 0 in options.levels, slower, of_link, most, options.max_hops)
+
+
+def _rerouted(route_of: Callable[[Fabric], Routes], most: int | None, smaller: Fabric) -> Routes | None:
+    """Return the planner's routes; None if there are none, or a path has more than `most` switches."""
+    try:
+        routes = route_of(smaller)
+    except PlanError:
+        return None
+    return None if most is not None and max_hops(smaller, routes) > most else routes
+
+
 def _survive_findings(options: RegulateOptions, assignment: str) -> list[Finding]:
     """Return what is wrong with `survives`: greedy and optimal keep paths only where they choose them."""
     if options.survives is None or options.method == "static" or assignment == "fixed":
@@ -192,8 +210,13 @@ def _led(
     smaller = fabric.with_links_down(settings.links_off).with_speeds(dict(settings.links_slowed))
     changed = settings.links_off or settings.links_slowed
     routes = settings_routes(smaller, settings) or (reroute(smaller) if changed else everything)
-    before, after = average_hops(fabric, everything), None if routes is None else average_hops(smaller, routes)
-    return replace(settings, average_hops_before=before, average_hops_after=after), smaller, routes
+    settings = replace(
+        settings, average_hops_before=average_hops(fabric, everything), max_hops_before=max_hops(fabric, everything)
+    )
+    if routes is None:
+        return settings, smaller, routes
+    after = average_hops(smaller, routes), max_hops(smaller, routes)
+    return replace(settings, average_hops_after=after[0], max_hops_after=after[1]), smaller, routes
 
 
 def _does_not_fit(fabric: Fabric, load: NDArray[np.float64], limit: float, tried: str) -> PlanError:
@@ -239,6 +262,26 @@ def option_findings(options: RegulateOptions, traffic: Traffic | None) -> list[F
             Finding(what, "traffic that says how long it took (# seconds: N, or --seconds)", "nothing said")
         )
     return findings
+
+
+def hops_findings(fabric: Fabric, most: int | None) -> list[Finding]:
+    """Return the finding of fewer switches than the shortest paths between the hosts have."""
+    if most is None:
+        return []
+    up, at = fabric.channel_up, np.unique(fabric.host_switch)
+    hops = all_hops(len(fabric.switches), fabric.tail[up], fabric.head[up], at)[:, at]
+    least = 1 + int(hops[np.isfinite(hops)].max(initial=0.0))
+    return [] if most >= least else [Finding("--max-hops", f"{least} switches or more, a shortest path", str(most))]
+
+
+def check_hops(fabric: Fabric, everything: Routes, most: int | None) -> None:
+    """Raise PlanError if the planner's routes with all links on have a path of more than `most` switches."""
+    if most is not None and (longest := max_hops(fabric, everything)) > most:
+        raise PlanError(
+            f"every path must have at most {most} switches, with all links on",
+            f"the planner's longest has {longest}",
+            f"--max-hops {longest}, or another --routing",
+        )
 
 
 def _limit(

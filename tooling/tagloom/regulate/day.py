@@ -10,13 +10,13 @@ import numpy as np
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
-from tagloom.graph.paths import paths_to
+from tagloom.graph.paths import average_hops, max_hops, paths_to
 from tagloom.platforms.port_names import channel_name
 from tagloom.platforms.power import fabric_watts, link_watts
 from tagloom.records.settings import LinkSettings, speeds_mbps
 from tagloom.records.timetable import History, Offer
 from tagloom.records.traffic import Traffic
-from tagloom.regulate.choose import HOST_MBPS, read_levels, reported_places
+from tagloom.regulate.choose import HOST_MBPS, check_hops, hops_findings, read_levels, reported_places
 from tagloom.regulate.greedy import Rules, greedy
 from tagloom.regulate.program import Program
 from tagloom.regulate.settings_file import settings_routes
@@ -50,6 +50,7 @@ class TimetableOptions:
     headroom        share of every channel's capacity that stays free whenever links are off
     change_seconds  how long the links of both settings are on during a change
     levels          Mb/s that links may be slowed to, 0 for off
+    max_hops        the most switches on a path between two hosts, None for no limit
     """
 
     settings: int = 3
@@ -60,6 +61,7 @@ class TimetableOptions:
     allow_cut: bool = False
     power: Mapping[str, PortWatts] | None = None
     levels: tuple[int, ...] = (0,)
+    max_hops: int | None = None
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ def timetable(
     helps, of the intervals that share settings. The schedule among all settings found is decided exactly
     (`regulate.timetable`). Raises PlanError with times and places if traffic does not fit even with everything on.
     """
-    _check(options)
+    _check(fabric, options)
     search = _Search(fabric, history, planner, options, clock)
     members, leaves = groups(history.rate, search.regular, LEAVES)
     regular = np.flatnonzero(search.regular)
@@ -190,13 +192,15 @@ class _Search:
         self.two = two_connected(fabric) and not options.allow_cut
         most = min((platforms.load(switch.model).max_vlans for switch in fabric.live), default=1)
         slower = tuple(mbps for mbps in options.levels if mbps)
-        self.rules = Rules(self.limit, self.two, 0 in options.levels, slower, self._watts, most)
+        self.rules = Rules(self.limit, self.two, 0 in options.levels, slower, self._watts, most, options.max_hops)
         self.flat = history.rate.reshape(len(history), -1).T
         self.routes = planner.routes(fabric)
+        check_hops(fabric, self.routes, options.max_hops)
         load = self._load(fabric, self.routes)
         _fits(fabric, history, load)
         busiest = load.max(axis=0, initial=0.0)
         everything = LinkSettings("greedy", (), 0, 0, self.full, self.full, two_connected(fabric), self.full)
+        everything = _with_hops(everything, fabric, self.routes)
         self.candidates = [Candidate(everything, fabric, busiest)]
         self.regular = history.known & (busiest <= self.limit)  # settings are sought for these, and may carry others
         self._seen: set[bytes] = set()
@@ -272,6 +276,7 @@ class _Search:
         watts = fabric_watts(down, self.options.power)
         settings = replace(settings, watts_after=watts, two_connected=two_connected(down))
         routes = settings_routes(down, settings) or self.routes
+        settings = _with_hops(settings, down, routes)
         return Candidate(settings, down, self._load(down, routes).max(axis=0, initial=0.0))
 
     def _at_full_speed(self, candidate: Candidate) -> Candidate:
@@ -382,6 +387,11 @@ class _Search:
         return float((watts * self.history.seconds).sum())
 
 
+def _with_hops(settings: LinkSettings, fabric: Fabric, routes: Routes) -> LinkSettings:
+    """Return settings with the switches on their paths."""
+    return replace(settings, average_hops_after=average_hops(fabric, routes), max_hops_after=max_hops(fabric, routes))
+
+
 def retrained(one: Fabric, other: Fabric) -> set[int]:
     """Return the links that are on in both at different speeds."""
     speeds = zip(speeds_mbps(one), speeds_mbps(other), strict=True)
@@ -422,7 +432,7 @@ def day_levels(text: str) -> tuple[int, ...]:
     return levels
 
 
-def _check(options: TimetableOptions) -> None:
+def _check(fabric: Fabric, options: TimetableOptions) -> None:
     rows = [
         ("--settings", options.settings, 1 <= options.settings <= 16, "1 to 16"),
         ("--headroom", options.headroom, 0 <= options.headroom < 1, "a share from 0 to less than 1"),
@@ -431,7 +441,7 @@ def _check(options: TimetableOptions) -> None:
         ("--change-seconds", options.change_seconds, 0 <= options.change_seconds <= 3600, "0 to 3600 seconds"),
     ]
     findings = [Finding(where, expected, f"{value:g}") for where, value, good, expected in rows if not good]
-    if findings:
+    if findings := [*findings, *hops_findings(fabric, options.max_hops)]:
         raise InputError(findings)
 
 

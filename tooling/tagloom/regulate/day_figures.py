@@ -52,6 +52,8 @@ def to_json(fabric: Fabric, day: Day, options: TimetableOptions, schedule: Sched
                     float(day.candidates[k].busiest[schedule.setting == k].max(initial=0.0)) / BYTES_PER_SECOND, 6
                 ),
                 "two_connected": day.candidates[k].settings.two_connected,
+                "average_hops": day.candidates[k].settings.average_hops_after,
+                "max_hops": day.candidates[k].settings.max_hops_after,
             }
             for k in schedule.used
         ],

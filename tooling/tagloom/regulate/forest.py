@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 SPARE = 64  # additional trees that single hosts may be given
 
 
-def net_of(fabric: Fabric, traffic: Traffic) -> Net:
-    """Return the channels of all links, up or not, and the bytes from each host to each switch."""
+def net_of(fabric: Fabric, traffic: Traffic, max_hops: int | None = None) -> Net:
+    """Return the channels of all links, up or not, and the bytes from each host to each switch.
+
+    `max_hops` is the most switches on a path between two hosts, None for no limit.
+    """
     switches, hosts = len(fabric.switches), len(fabric.hosts)
     out = np.argsort(fabric.tail, kind="stable").astype(np.int32)
     begin = np.zeros(switches + 1, np.int32)
@@ -31,11 +34,12 @@ def net_of(fabric: Fabric, traffic: Traffic) -> Net:
     flow[np.arange(hosts), fabric.host_switch] = 0.0  # hosts of one switch use no channel
     target = np.zeros(switches, np.int64)
     target[fabric.host_switch] = 1
-    return Net(fabric.tail, fabric.head, begin, out, slot, fabric.host_switch, flow, flow.sum(axis=1), target)
+    reach = (max_hops or switches) - 1
+    return Net(fabric.tail, fabric.head, begin, out, slot, fabric.host_switch, flow, flow.sum(axis=1), target, reach)
 
 
 def trees_of(fabric: Fabric, net: Net, routes: Routes, most: int) -> Trees | None:
-    """Return the distinct trees of the routes; None if their turns close a cycle.
+    """Return the distinct trees of the routes; None if their turns close a cycle or a path is too long.
 
     There is room for SPARE more, and for at most `most` in all.
     """

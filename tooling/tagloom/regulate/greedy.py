@@ -42,6 +42,7 @@ class Rules:
     levels   Mb/s that links may be slowed to; `off` whether they may be turned off
     watts    (link, Mb/s) -> watts of its two ports; 0 Mb/s is off
     most_trees  maximum number of distinct trees, which are VLANs before merging
+    max_hops  the most switches on a path between two hosts, None for no limit
     """
 
     limit: float
@@ -50,6 +51,7 @@ class Rules:
     levels: tuple[int, ...]
     watts: Callable[[int, int], float]
     most_trees: int
+    max_hops: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +86,7 @@ def greedy(
     improve the best. Returns None if no start fits the limit. `descents` sets the number of descents from each start,
     without exchanges: it takes seconds instead of a minute. Deterministic for a seed.
     """
-    net = net_of(fabric, traffic)
+    net = net_of(fabric, traffic, rules.max_hops)
     links, work = len(fabric.links), max(1, len(fabric.hosts) * len(fabric.switches))
     most = max(3, min(32, JOINS // work))
     tries = descents or (TRIES if len(fabric.switches) <= SMALL else 1)

@@ -23,6 +23,7 @@ class Net(NamedTuple):
     flow    float64[H, N], bytes from each host to the hosts of each switch, 0 for its own
     total   float64[H], its sums
     target  int64[N], 1 if a switch has hosts
+    reach   the most channels that a path between two hosts may have
     """
 
     tail: NDArray[np.int32]
@@ -34,6 +35,7 @@ class Net(NamedTuple):
     flow: NDArray[np.float64]
     total: NDArray[np.float64]
     target: NDArray[np.int64]
+    reach: int
 
 
 class Trees(NamedTuple):
@@ -168,6 +170,46 @@ def _turns(
                     if row[v] != leaving or targets[v] == 0:
                         continue
                 turn[entering, net.slot[leaving]] += sign
+
+
+@kernel
+def _too_long(
+    net: Net, tree_of: NDArray[np.int32], k: int, row: NDArray[np.int32], order: NDArray[np.int32], n: int
+) -> bool:
+    """Return whether a path over tree k, from some host of it to some switch with hosts, has over `reach` channels.
+
+    The farthest switch with hosts is beyond a child or beyond the parent: one pass up the tree, one down.
+    """
+    if net.reach >= n - 1:
+        return False
+    size = len(row)
+    far, second = np.full(size, -size), np.full(size, -size)  # below a switch: by the best child, by the next
+    by = np.full(size, -1)
+    sends = np.zeros(size, np.bool_)
+    for h in range(len(tree_of)):
+        if tree_of[h] == k:
+            sends[net.host_switch[h]] = True
+    for i in range(n - 1, -1, -1):
+        v = order[i]
+        if net.target[v] and far[v] < 0:
+            far[v] = 0
+        if i == 0:
+            break
+        w = net.tail[row[v]]
+        if far[v] + 1 > far[w]:
+            far[w], second[w], by[w] = far[v] + 1, far[w], v
+        elif far[v] + 1 > second[w]:
+            second[w] = far[v] + 1
+    above = np.full(size, -size)
+    for i in range(n):
+        v = order[i]
+        if i > 0:
+            w = net.tail[row[v]]
+            other = second[w] if by[w] == v else far[w]
+            above[v] = 1 + max(above[w], other, 0 if net.target[w] else -size)
+        if sends[v] and max(far[v], above[v]) > net.reach:
+            return True
+    return False
 
 
 @kernel
@@ -377,6 +419,8 @@ def _rejoin(  # noqa: C901, PLR0912, PLR0913, PLR0915 - one compiled loop: split
             if hosts[v] == 0:
                 tried[v] = -1
         m = _breadth_first(net, tried, root, order)
+        if _too_long(net, trees.tree_of, k, tried, order, m):
+            continue
         _weigh(net, trees.tree_of, k, tried, order, m, d, u_)
         cost = _cost(tried, d, u_, load, trees.scale, limit)
         if cost >= best:
@@ -406,12 +450,14 @@ def _lift(net: Net, trees: Trees, k: int, load: NDArray[np.float64], turn: NDArr
 
 @kernel
 def start(net: Net, trees: Trees) -> bool:
-    """Compute loads, turns and order from the trees and their hosts; return whether there is no cycle."""
+    """Compute loads, turns and order from the trees and their hosts; return whether no cycle, no path is too long."""
     order = np.empty(len(net.target), np.int32)
     trees.load[:] = 0
     trees.turn[:] = 0
     for k in range(trees.used[0]):
         n = _breadth_first(net, trees.row[k], trees.root[k], order)
+        if _too_long(net, trees.tree_of, k, trees.row[k], order, n):
+            return False
         _weigh(net, trees.tree_of, k, trees.row[k], order, n, trees.down[k], trees.up[k])
         _add(trees.row[k], trees.down[k], trees.up[k], 1.0, trees.load)
         _turns(net, trees.tree_of, k, trees.row[k], order, n, 1, trees.turn)
@@ -595,6 +641,8 @@ def _move(net: Net, trees: Trees, h: int, channel: int, limit: float, most: int)
         t = turn.copy()
         p = trees.place.copy()
         m = _breadth_first(net, trees.row[j], trees.root[j], order)
+        if _too_long(net, trees.tree_of, j, trees.row[j], order, m):
+            continue
         trees.tree_of[h] = -1
         _turns(net, trees.tree_of, j, trees.row[j], order, m, -1, t)
         trees.tree_of[h] = j
@@ -668,7 +716,7 @@ def gather(net: Net, trees: Trees, k: int, limit: float) -> int:
                 _turns(net, trees.tree_of, tree, trees.row[tree], order, m, -1, turn)
                 trees.tree_of[h] = k
                 _turns(net, trees.tree_of, tree, trees.row[tree], order, m, 1, turn)
-            good = _climbs(net, turn, trees.place)
+            good = not _too_long(net, trees.tree_of, k, trees.row[k], order, m) and _climbs(net, turn, trees.place)
         if not good:
             trees.tree_of[h] = old
             stay += 1

@@ -76,7 +76,7 @@ def _questioned(
     The program's sets of links are checked, the cheapest first. It ends at the first that carries the traffic, or if
     none is cheaper than `best`, which then is the optimum.
     """
-    net = net_of(fabric, traffic)
+    net = net_of(fabric, traffic, rules.max_hops)
     if program.small:  # all sets of switches have cuts: these bound nearly as well as flow, in a tenth of the time
         program = Program(fabric, traffic, rules, flow=False, at_least=bound.watts)
     top = best.watts if best is not None else np.inf

@@ -40,6 +40,8 @@ def to_json(fabric: Fabric, settings: LinkSettings) -> dict[str, Any]:
         "max_channel_load_after": round(settings.max_channel_load_after),
         "average_hops_before": _rounded(settings.average_hops_before),
         "average_hops_after": _rounded(settings.average_hops_after),
+        "max_hops_before": settings.max_hops_before,
+        "max_hops_after": settings.max_hops_after,
         "lower_bound_watts": round(lower, 6),
         "gap_percent": round(100.0 * (after - lower) / after, 6) if after else 0.0,
         "bound_source": settings.bound_source,

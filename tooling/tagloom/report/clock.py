@@ -29,6 +29,8 @@ def day_lines(payload: Mapping[str, Any]) -> list[str]:
             f"{each['watts']:.1f} W",
             f"{each['seconds'] / 3600:.1f} h",
             f"{100 * each['max_channel_share']:.0f} %",
+            f"{each['average_hops']:.2f}",
+            str(each["max_hops"]),
         )
         for each in payload["settings"]
     ]
@@ -49,7 +51,9 @@ def day_lines(payload: Mapping[str, Any]) -> list[str]:
         "",
         *table(("settings", "saving", "of the most", "changes"), rows, right=(0, 1, 2, 3)),
         "",
-        *table(("setting", "links off", "slowed", "draws", "holds", "busiest"), settings, right=(1, 2, 3, 4, 5)),
+        *table(
+            ("setting", "links off", "slowed", "draws", "holds", "busiest", "hops", "most"), settings, right=range(1, 8)
+        ),
         "",
         *[line for each in payload["times"] for line in row("at", f"{each['at']}  {each['settings']}")],
         *row(

@@ -294,7 +294,8 @@ def settings_lines(payload: Mapping[str, Any]) -> list[str]:
     ]
     if payload["average_hops_after"] is not None:
         hops = f"{payload['average_hops_before']:.2f} -> {payload['average_hops_after']:.2f}"
-        lines += row("paths", f"{hops} switches on average, a host to itself among them")
+        longest = f"{payload['max_hops_before']} -> {payload['max_hops_after']} on the longest"
+        lines += row("paths", f"{hops} switches on average, a host to itself among them; {longest}")
     names = ", ".join("-".join(link["ends"]) for link in payload["off"])
     notes = [line for remark in payload["remarks"] for line in row("note", remark)]
     return lines + (row("off", names) if names else []) + notes
