@@ -223,16 +223,22 @@ def _repair_watch(
 def _warm(
     controller: TimetableController, screen: Screen, probe: LoadProbe, lost: Callable[[str], None]
 ) -> Iterator[Callable[[], DirectPush] | None]:
-    """Keep a session with every switch open, for repairs that must not wait; None where Ansible cannot say how."""
+    """Make ready for repairs that must not wait: loops compiled, and a session with every switch kept open.
+
+    Yields None where Ansible cannot say how switches are logged in to.
+    """
     from tagloom.adapters.connect import connect
     from tagloom.adapters.ssh import Access
     from tagloom.adapters.warm_sessions import WarmSessions
     from tagloom.apply.playbook import Ansible
     from tagloom.observe import CARRIER, observe_all, ports_up
     from tagloom.operate.direct_push import DirectHost, DirectPush
+    from tagloom.operate.rehearsal import rehearse
     from tagloom.platforms import of
 
     site, fabric = controller.next_site(), controller.fabric
+    with screen.waiting("compiling what repairs need, once per installation"):
+        rehearse(site.share / "templates")
     try:
         with screen.waiting("asking Ansible how switches are logged in to"), Ansible(site) as ansible:
             known = ansible.access(site.directory("access"))
