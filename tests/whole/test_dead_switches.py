@@ -1,5 +1,6 @@
-"""A switch that is dead is not contacted, the others are led round it, and it is readmitted when it is back."""
+"""A dead switch is not contacted, the others are led round it; it is readmitted when it is back, or a new box is."""
 
+import paramiko
 import pytest
 
 from tagloom.lab import process
@@ -60,3 +61,88 @@ def test_where_a_switch_does_not_answer_the_advice_leads_to_the_end(terminal):
     page = terminal.answer(*page["next"].split()[1:])
     assert (page["changed"], page["failed"], page["hitless"], page["restored_pairs"]) == (OTHERS, [], True, 1)
     assert terminal.answer("apply", "b", "--without", "s9", expect=2)["findings"][0]["where"] == "--without"
+
+
+# --- a new box in the old place ---------------------------------------------------------------------------------------
+
+
+def console(terminal, *words):
+    return ["--telnet", process.console(terminal.rack, "s1")["telnet"], "--network", "127.0.0.0/8", *words]
+
+
+def held(terminal, *names):
+    texts = process.configurations(terminal.rack)
+    return {name: texts[name] for name in names or texts}
+
+
+def known_hosts(terminal):
+    return (terminal.rack / "known_hosts").read_text().splitlines()
+
+
+def test_a_box_from_the_factory_takes_the_place_of_a_dead_switch_and_nobody_else_is_cut_off(terminal):
+    whole, keys = held(terminal), known_hosts(terminal)
+    process.fault(terminal.rack, "s1", "factory")
+    process.traffic(terminal.rack, "start")
+    cut = process.traffic(terminal.rack, "report")["unreached"]["frames"]
+    assert len(cut) == 7, "those that went over the switch that died"
+    page = terminal.answer("replace", "s1", *console(terminal, "--new-key"))
+    seen = process.traffic(terminal.rack, "report")
+    process.traffic(terminal.rack, "stop")
+    assert (seen["unreached"]["frames"], seen["duplicated"], seen["storms"]) == (cut, 0, 0)
+    assert (page["failed"], page["hitless"], page["restored_pairs"]) == ([], True, 7)
+    assert (page["build"], page["enrolled"]) == (str(terminal.home / "b"), [])
+    assert terminal.answer("lab", "ping")["lost"] == 0
+    assert held(terminal, *OTHERS) == {name: whole[name] for name in OTHERS}
+    assert "vlan 100" in held(terminal)["s1"]
+    assert known_hosts(terminal) == keys
+
+
+@pytest.mark.long
+def test_a_box_that_is_not_new_or_is_not_the_one_or_has_another_key_is_refused_with_what_leads_on(terminal):
+    process.fault(terminal.rack, "s1", "factory")
+    before = held(terminal)
+    page = terminal.answer("replace", "s1", *console(terminal, "--new-key", "--check"))
+    assert (page["factory"], page["holds"], page["changed"], page["enrolled"]) == (True, [], [], [])
+    assert page["isolated"] == {"s0": ["g2"], "s2": ["g1"]}
+    assert held(terminal) == before, "a look changes nothing"
+    page = terminal.answer("replace", "s1", *console(terminal), expect=1)
+    assert (page["advice"], "SHA256:" in page["witness"]) == (["--new-key"], True)
+    assert terminal("replace", "s1", expect=3) == ""
+
+    process.restore(terminal.rack)
+    before = held(terminal)
+    page = terminal.answer("replace", "s1", *console(terminal, "--new-key"), expect=1)
+    assert "the old box is taken out" in page["refused"]
+    page = terminal.answer("replace", "s1", expect=1)
+    assert (page["advice"], page["factory"]) == (["--used"], False)
+    assert "VLAN 100" in str(page["holds"])
+    page = terminal.answer("replace", "s1", "--used", expect=1)
+    assert (page["advice"], "7 would be cut off" in page["refused"]) == (["--allow interrupt"], True)
+    assert held(terminal) == before
+    words = ["replace", "s9", "--serial", "/dev/null", "--telnet", "x:y", "--build", "nowhere"]
+    assert {each["where"] for each in terminal.answer(*words, expect=2)["findings"]} == {
+        *("replace", "--network", "--telnet"),
+    }
+    assert terminal.answer("replace", "s9", expect=2)["findings"][0]["where"] == "SWITCH"
+
+
+@pytest.mark.long
+def test_a_box_that_had_its_first_login_is_joined_over_ssh_and_its_new_key_takes_the_place_of_the_old(terminal):
+    process.fault(terminal.rack, "s1", "factory")
+    fabric = terminal.rack / "fabric.yml"
+    words = ["--network", "127.0.0.0/8", "--switch", "s1", "--telnet", process.console(terminal.rack, "s1")["telnet"]]
+    terminal("bootstrap", fabric, "-i", terminal.rack, *words)
+    port, other = process.read_info(terminal.rack).ports["s1"], paramiko.RSAKey.generate(2048)
+    mine = f"[127.0.0.1]:{port} "
+    keys = known_hosts(terminal)
+    kept = [line for line in keys if not line.startswith(mine)]
+    old = f"{mine}{other.get_name()} {other.get_base64()}"
+    (terminal.rack / "known_hosts").write_text("\n".join([*kept, old]) + "\n")
+    page = terminal.answer("replace", "s1", expect=1)
+    assert (page["advice"], other.fingerprint in page["witness"]) == (["--new-key"], True)
+    assert known_hosts(terminal) == [*kept, old]
+    page = terminal.answer("replace", "s1", "--new-key")
+    assert (page["enrolled"], page["old_fingerprints"]) == (["s1"], [other.fingerprint])
+    assert known_hosts(terminal)[:-1] == kept
+    assert known_hosts(terminal)[-1] in keys
+    assert terminal.answer("lab", "ping")["lost"] == 0

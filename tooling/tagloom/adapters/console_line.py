@@ -150,24 +150,29 @@ class ConsoleLine:
     def type(self, lines: Sequence[str]) -> None:
         """Type lines, say yes to what the switch asks, and end at the first that is refused."""
         for line in lines:
-            self._write(line)
-            said = ""
-            while True:
-                text, question = self._until_question(shown(line), "" if said else line)
-                said += text
-                if question is _PROMPT:
-                    break
-                if question is _MORE:
-                    self._send(b" ", shown(line))
-                elif question is _YES_OR_NO:
-                    self._write("y")
-                    said += "\n"
-                else:
-                    raise DeviceError(self._name, shown(line), "asks for a login")
-            answer = said.partition("\n")[2].rpartition("\n")[0]
-            if self._is_error(answer):
-                raise DeviceError(self._name, shown(line), shown(answer))
-            self._until_quiet(shown(line), _POLL_SECONDS / 2)  # the prompt of a Return that answered a single key
+            self.ask(line)
+
+    def ask(self, line: str) -> str:
+        """Type a line, say yes to what the switch asks, and return its answer without pagers."""
+        self._write(line)
+        text, question = self._until_question(shown(line), line)
+        said = text
+        while question is not _PROMPT:
+            if question is _MORE:
+                said = _MORE.sub("", said)
+                self._send(b" ", shown(line))
+            elif question is _YES_OR_NO:
+                self._write("y")
+                said += "\n"
+            else:
+                raise DeviceError(self._name, shown(line), "asks for a login")
+            text, question = self._until_question(shown(line))
+            said += text.lstrip(" ")  # with which a pager writes over itself
+        answer = said.partition("\n")[2].rpartition("\n")[0]
+        if self._is_error(answer):
+            raise DeviceError(self._name, shown(line), shown(answer))
+        self._until_quiet(shown(line), _POLL_SECONDS / 2)  # the prompt of a Return that answered a single key
+        return answer
 
     def _write(self, line: str) -> None:
         self._send(line.encode() + b"\r", shown(line))

@@ -1,4 +1,4 @@
-"""Enrol the host keys of switches in a known_hosts file, and never take another key for one that is there."""
+"""Enrol the host keys of switches in a known_hosts file; another key than the one there only if told to."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import paramiko
 
 from tagloom.adapters.ssh import SSH_PORT
 from tagloom.errors import DeviceError, Finding, InputError
+from tagloom.storage.whole import write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,12 +18,15 @@ if TYPE_CHECKING:
 _POLL_SECONDS = 0.5
 
 
-def fetch(name: str, host: str, port: int, seconds: float) -> paramiko.PKey:
-    """Return the key that a switch shows, once its SSH server runs; nobody is logged in. Raises DeviceError."""
+def fetch(name: str, host: str, port: int, seconds: float, answer_seconds: float = 0.0) -> paramiko.PKey:
+    """Return the key that a switch shows, once its SSH server runs; nobody is logged in. Raises DeviceError.
+
+    It is asked for so many seconds again and again, and may take `answer_seconds` each time (as many, if 0).
+    """
     end = time.monotonic() + seconds
     while True:
         try:
-            return _shown_now(name, host, port, seconds)
+            return _shown_now(name, host, port, answer_seconds or seconds)
         except DeviceError:
             if time.monotonic() > end:
                 raise
@@ -42,21 +46,57 @@ def _shown_now(name: str, host: str, port: int, seconds: float) -> paramiko.PKey
         raise DeviceError(name, "host key", f"{host}:{port} shows none ({error})") from None
 
 
-def enrol(path: Path, host: str, port: int, key: paramiko.PKey) -> bool:
-    """Add a switch's key to a known_hosts file; False where it is there. Raises InputError where another one is."""
-    label = host if port == SSH_PORT else f"[{host}]:{port}"
+def enrolled(path: Path, host: str, port: int) -> tuple[str, ...]:
+    """Return the fingerprints of the keys that a known_hosts file has of a switch. Raises InputError."""
+    return tuple(key.fingerprint for key in _known(path, host, port).values())
+
+
+def enrol(path: Path, host: str, port: int, key: paramiko.PKey, *, instead: bool = False) -> bool:
+    """Add a switch's key to a known_hosts file; False where it is there.
+
+    With `instead` the operator has said that it takes the place of the keys that are there: these go, and nothing else
+    of the file does. Raises InputError where another one is there, otherwise.
+    """
+    known = _known(path, host, port)
+    if any(each == key for each in known.values()):
+        return False
+    if known and not instead:
+        expected = f"no key of {_label(host, port)}, or the one that it shows ({key.fingerprint})"
+        actual = "another: where the switch was replaced, type: "
+        actual += f"ssh-keygen -R '{_label(host, port)}' -f {path}, then tagloom bootstrap again"
+        raise InputError([Finding(str(path), expected, actual)])
+    entry = f"{_label(host, port)} {key.get_name()} {key.get_base64()}\n"
+    try:
+        text = path.read_text("utf-8") if path.is_file() else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError([Finding(str(path), "a known_hosts file that can be read", str(error))]) from None
+    lines = [kept for line in text.splitlines(keepends=True) if (kept := _without(line, _label(host, port)))]
+    if lines and not lines[-1].endswith("\n"):
+        lines[-1] += "\n"
+    write_whole(path, "".join([*lines, entry]))
+    return True
+
+
+def _label(host: str, port: int) -> str:
+    return host if port == SSH_PORT else f"[{host}]:{port}"
+
+
+def _known(path: Path, host: str, port: int) -> dict[str, paramiko.PKey]:
     try:
         keys = paramiko.HostKeys(str(path)) if path.is_file() else paramiko.HostKeys()
-        known = keys.lookup(label)
-        if known is not None and any(each == key for each in known.values()):
-            return False
-        if known:
-            expected = f"no key of {label}, or the one that it shows ({key.fingerprint})"
-            actual = "another: where the switch was replaced, type: "
-            actual += f"ssh-keygen -R '{label}' -f {path}, then tagloom bootstrap again"
-            raise InputError([Finding(str(path), expected, actual)])
-        with path.open("a", encoding="utf-8") as file:
-            file.write(f"{label} {key.get_name()} {key.get_base64()}\n")
-    except OSError as error:
-        raise InputError([Finding(str(path), "a known_hosts file that can be written", str(error))]) from None
-    return True
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError([Finding(str(path), "a known_hosts file that can be read", str(error))]) from None
+    return dict(keys.lookup(_label(host, port)) or {})
+
+
+def _without(line: str, label: str) -> str:
+    """Return a line of a known_hosts file that does not name a host; "" where it names no other."""
+    names, blank, rest = line.partition(" ")
+    if line.startswith(("#", "@")) or not blank:
+        return line
+    left = [name for name in names.split(",") if name != label and not _is_hash_of(name, label)]
+    return f"{','.join(left)} {rest}" if left else ""
+
+
+def _is_hash_of(name: str, label: str) -> bool:
+    return name.startswith("|1|") and paramiko.HostKeys.hash_host(label, name) == name

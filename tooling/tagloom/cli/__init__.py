@@ -23,6 +23,7 @@ from tagloom.cli import (
     rack,
     regulating,
     repairing,
+    replacing,
 )
 from tagloom.cli.applying import pushed_payload
 from tagloom.cli.screen import BAD_INPUT, DEVICE_FAILED, NO, Screen, close_streams, open_streams
@@ -46,6 +47,7 @@ GROUPS = (
     applying,
     confirming,
     repairing,
+    replacing,
     regulating,
     forecasting,
     observing,

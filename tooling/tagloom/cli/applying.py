@@ -16,7 +16,7 @@ from tagloom.errors import Finding, InputError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from tagloom.apply.outcomes import Outcomes
     from tagloom.apply.playbook import Ansible
@@ -54,7 +54,7 @@ def _apply(args: argparse.Namespace, screen: Screen) -> int:
     wrong.end()
     with until_confirmed(args, screen), Ansible(site, args.limit) as ansible:
         ansible.start()
-        return _prove_and_apply(args, screen, ansible)
+        return prove_and_apply(args, screen, ansible)
 
 
 def _settled(context: Any, result: Any, args: argparse.Namespace) -> Any:
@@ -68,7 +68,10 @@ def _settled(context: Any, result: Any, args: argparse.Namespace) -> Any:
     return confirming.settle(context, result, _options(args), keyboard, words)
 
 
-def _prove_and_apply(args: argparse.Namespace, screen: Screen, ansible: Ansible) -> int:
+def prove_and_apply(
+    args: argparse.Namespace, screen: Screen, ansible: Ansible, more: Mapping[str, Any] | None = None
+) -> int:
+    """Prove a build or a rollout, apply it and answer, with `more` of a command that does so at its end."""
     from tagloom.operate import prepare
     from tagloom.report import terminal
 
@@ -77,16 +80,18 @@ def _prove_and_apply(args: argparse.Namespace, screen: Screen, ansible: Ansible)
             prepared = stack.enter_context(prepare.prepared_copy(args.build, ansible.site, _without(args)))
             _check_readmitted(args.readmit, prepared)
         if prepared.proof.proven:
-            return _apply_proven(args, screen, ansible, prepared)
+            return _apply_proven(args, screen, ansible, prepared, more or {})
         screen.say(
             *terminal.proof_lines(prepared.proof, len(prepared.fabric.hosts)),
             "refused: nothing goes to a switch that was not proven",
         )
-        screen.answer({**pushed_payload(), **prepared.proof.to_json()})
+        screen.answer({**pushed_payload(), **prepared.proof.to_json(), **(more or {})})
         return NO
 
 
-def _apply_proven(args: argparse.Namespace, screen: Screen, ansible: Ansible, prepared: PreparedChange) -> int:
+def _apply_proven(
+    args: argparse.Namespace, screen: Screen, ansible: Ansible, prepared: PreparedChange, more: Mapping[str, Any]
+) -> int:
     from tagloom.operate import apply as operation
 
     options = _options(args)
@@ -109,7 +114,7 @@ def _apply_proven(args: argparse.Namespace, screen: Screen, ansible: Ansible, pr
         result = _settled(context, result, args)
         if args.check and args.drift:  # which may lead elsewhere than what was surveyed
             _show(result.outcomes, screen, diff=args.diff)
-        return _show_result(result, screen, args, context, checked=args.check)
+        return _show_result(result, screen, args, context, checked=args.check, more=more)
 
 
 def _options(args: argparse.Namespace) -> ApplyOptions:
@@ -239,7 +244,15 @@ def _show(survey: Outcomes, screen: Screen, *, diff: bool) -> None:
                 screen.say(*outcome.diff.splitlines())
 
 
-def _show_result(result: Any, screen: Screen, args: argparse.Namespace, context: Any, *, checked: bool = False) -> int:
+def _show_result(
+    result: Any,
+    screen: Screen,
+    args: argparse.Namespace,
+    context: Any,
+    *,
+    checked: bool = False,
+    more: Mapping[str, Any] | None = None,
+) -> int:
     """Return what became of every switch, where the fabric stands, and what to type next."""
     from tagloom.apply.confirmations import CONFIRMED, WAITING
     from tagloom.apply.outcomes import Fault
@@ -281,7 +294,7 @@ def _show_result(result: Any, screen: Screen, args: argparse.Namespace, context:
             screen.say(*terminal.row("next", payload["next"]))
     if result.refused:
         payload |= {"refused": result.interrupted.rule, "witness": result.interrupted.witness, "next": again}
-    screen.answer(payload)
+    screen.answer({**payload, **(more or {})})
     if drifted or result.refused:
         return NO
     if outcomes.failed_by(*set(Fault) - {Fault.NONE, Fault.STOPPED}) or outcomes.error:

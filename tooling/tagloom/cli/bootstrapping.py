@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _TYPED = re.compile(r"[!#-~]{1,64}(?<![?])")  # what every console takes as one word as it is
 _CONNECT_SECONDS = 10.0
-_SERVER_SECONDS = 60.0  # until an old switch's SSH server runs
+SERVER_SECONDS = 60.0  # until an old switch's SSH server runs
 
 
 def _bootstrap(args: argparse.Namespace, screen: Screen) -> int:
@@ -39,20 +39,20 @@ def _bootstrap(args: argparse.Namespace, screen: Screen) -> int:
 
     wrong = Findings()
     fabric = wrong.of(lambda: read_fabric(args.fabric))
-    network = wrong.of(lambda: _network(args))
+    network = wrong.of(lambda: network_given(args))
     _check_words(args, fabric, wrong)
-    addresses = wrong.of(lambda: _addresses(fabric, network, args.switch)) if fabric and network else None
+    addresses = wrong.of(lambda: addresses_of(fabric, network, args.switch)) if fabric and network else None
     inventory = args.inventory or (args.fabric.parent if (args.fabric.parent / "tagloom.yml").is_file() else None)
     if (args.serial or args.telnet) and inventory is None:
         wrong.findings.append(Finding("-i", "the inventory that says who logs in", "none beside the fabric file"))
     typed = bool(args.serial or args.telnet)
     secretly = args.secrets or typed
-    snmp = wrong.of(lambda: _snmp(inventory, secretly=secretly))
+    snmp = wrong.of(lambda: snmp_given(inventory, secretly=secretly))
     wrong.end()
     assert fabric is not None and addresses is not None  # noqa: S101, PT018 - else there are findings
-    access = _access(args, inventory) if inventory is not None else {}
+    access = logins(args, inventory) if inventory is not None else {}
     contacts = {
-        name: _contact(args, name, address, network, access.get(name), snmp, secretly=secretly)
+        name: contact_of(args, name, address, network, access.get(name), snmp, secretly=secretly)
         for name, address in addresses.items()
     }
     ports = dict(zip((s.name for s in fabric.switches), fabric.used_ports, strict=True))
@@ -104,7 +104,8 @@ def _check_words(args: argparse.Namespace, fabric: Fabric | None, wrong: Finding
             wrong.findings.append(Finding("--switch", rule, f"{args.switch}, a {live[args.switch].model}"))
 
 
-def _network(args: argparse.Namespace) -> ipaddress.IPv4Network:
+def network_given(args: argparse.Namespace) -> ipaddress.IPv4Network:
+    """Return the network that was named. Raises InputError."""
     try:
         network = ipaddress.IPv4Network(args.network)
     except ValueError as error:
@@ -118,7 +119,7 @@ def _network(args: argparse.Namespace) -> ipaddress.IPv4Network:
     return network
 
 
-def _addresses(fabric: Fabric, network: ipaddress.IPv4Network, only: str) -> dict[str, str]:
+def addresses_of(fabric: Fabric, network: ipaddress.IPv4Network, only: str) -> dict[str, str]:
     """Return the addresses of the switches that are configured so. Raises InputError where one has none there."""
     from tagloom import platforms
 
@@ -141,7 +142,7 @@ def _addresses(fabric: Fabric, network: ipaddress.IPv4Network, only: str) -> dic
     return found
 
 
-def _snmp(inventory: Path | None, *, secretly: bool) -> Credentials | None:
+def snmp_given(inventory: Path | None, *, secretly: bool) -> Credentials | None:
     """Return who reads the switches over SNMP, None where nobody said; without its secrets unless `secretly`."""
     from tagloom.platforms.first_contact import AUTH_PASSWORD, COMMUNITY, PRIV_PASSWORD
     from tagloom.read import read_snmp_settings
@@ -162,7 +163,7 @@ def _snmp(inventory: Path | None, *, secretly: bool) -> Credentials | None:
     return credentials
 
 
-def _access(args: argparse.Namespace, inventory: Path) -> dict[str, Access]:
+def logins(args: argparse.Namespace, inventory: Path) -> dict[str, Access]:
     """Return how Ansible logs in to each switch, vaults and all. Raises InputError."""
     from tagloom.adapters.ssh import Access
     from tagloom.apply.playbook import Ansible
@@ -173,7 +174,7 @@ def _access(args: argparse.Namespace, inventory: Path) -> dict[str, Access]:
         return {name: Access.of_host(known) for name, known in ansible.access(site.directory("access")).items()}
 
 
-def _contact(
+def contact_of(
     args: argparse.Namespace,
     name: str,
     address: str,
@@ -231,15 +232,15 @@ def _type(
     from tagloom.platforms.detect import mistaken
 
     platform = platforms.of(switch)
-    known_hosts = Path(access.known_hosts or (inventory if inventory.is_dir() else inventory.parent) / "known_hosts")
+    known_hosts = known_hosts_of(access, inventory)
     what = f"telnet {args.telnet}: passwords go there in clear" if args.telnet else f"serial {args.serial}"
     screen.remark(f"console   {switch.name} over {what}")
-    stream = _stream(args, switch.name)
+    stream = open_stream(args, switch.name)
     with screen.waiting(f"typing {len(lines)} lines"):
         with ConsoleLine(switch.name, platform, stream, access.user, access.password) as line:
             line.type(lines)
-        key = host_keys.fetch(switch.name, access.host, access.port, _SERVER_SECONDS)
-        enrolled = host_keys.enrol(known_hosts.expanduser(), access.host, access.port, key)
+        key = host_keys.fetch(switch.name, access.host, access.port, SERVER_SECONDS)
+        enrolled = host_keys.enrol(known_hosts, access.host, access.port, key)
         with connect(switch.name, platform, replace(access, known_hosts=str(known_hosts))) as connection:
             wrong = mistaken(switch.model, connection.identity(), switch.name)
     if wrong:
@@ -253,7 +254,14 @@ def _type(
     return GOOD
 
 
-def _stream(args: argparse.Namespace, name: str) -> Stream:
+def known_hosts_of(access: Access, inventory: Path) -> Path:
+    """Return the file of a switch's host key: the inventory's, else that beside it."""
+    beside = (inventory if inventory.is_dir() else inventory.parent) / "known_hosts"
+    return Path(access.known_hosts or beside).expanduser()
+
+
+def open_stream(args: argparse.Namespace, name: str) -> Stream:
+    """Return the serial line or telnet session that was named. Raises DeviceError."""
     from tagloom.adapters.console_line import SerialStream, TelnetStream
 
     try:

@@ -29,6 +29,7 @@ EXAMPLES = {
     "rollback": "tagloom rollback",
     "confirm": "tagloom confirm",
     "bootstrap": "tagloom bootstrap fabric.yml --network 192.0.2.0/24 -o first",
+    "replace": "tagloom replace s3 --serial /dev/ttyUSB0 --network 192.0.2.0/24 --new-key --check",
     "abort": "tagloom abort",
     "repair": "tagloom repair --propose",
     "regulate": "tagloom regulate fabric.yml --traffic matrix.csv -o night.json",
@@ -59,7 +60,7 @@ EXAMPLES = {
 
 # Where `tagloom --help` lists each command.
 SECTIONS = {
-    "operate": "status new bootstrap plan verify path rollout apply confirm rollback abort repair backup",
+    "operate": "status new bootstrap plan verify path rollout apply confirm rollback abort repair replace backup",
     "save power": "regulate timetable run",
     "look": "observe discover hosts",
     "study": "predict report measure eee fit sweep score export",

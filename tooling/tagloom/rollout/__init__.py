@@ -3,7 +3,7 @@
 from tagloom.rollout.choose import STRATEGIES, choose, from_factory, keeping, unfit
 from tagloom.rollout.finish import finish
 from tagloom.rollout.greenfield import factory_like
-from tagloom.rollout.readmit import readmission
+from tagloom.rollout.readmit import isolation, readmission
 from tagloom.rollout.services import ProofServices
 from tagloom.rollout.spanning import read_back, settled
 
@@ -14,6 +14,7 @@ __all__ = [
     "factory_like",
     "finish",
     "from_factory",
+    "isolation",
     "keeping",
     "read_back",
     "readmission",

@@ -30,10 +30,6 @@ def readmission(fabric: Fabric, before: FabricState, after: FabricState, service
     over the switch before it was isolated: about those nothing is proven. Raises PlanError if the switch is managed
     over the fabric, or no such waves are found.
     """
-    if fabric.management is not None:
-        rule = "a switch is isolated only where it is reached by a way that is not the fabric's"
-        next_step = "reach it by a port of its own, and take management: out of the fabric file"
-        raise PlanError(rule, "management: goes over the fabric's links", next_step)
     s = fabric.index[name]
     isolated = _isolated(fabric, before, s)
     apart = ProofAssumptions(keeping=True, apart=frozenset({s}))
@@ -60,6 +56,18 @@ def readmission(fabric: Fabric, before: FabricState, after: FabricState, service
             waves, services, "join", name, here, after, ProofAssumptions(keeping=True), UP_MARGIN * up or UP_SECONDS
         )
     return Rollout("readmit", before, after, tuple(waves), services.verify(before), services.verify(after))
+
+
+def isolation(fabric: Fabric, before: FabricState, services: ProofServices, name: str) -> Rollout:
+    """Return the one wave by which the neighbours of switch `name` shut their ports to it; none where they are shut.
+
+    What `before` has of the switch itself bears on nothing. Raises PlanError as `readmission` does.
+    """
+    after = _isolated(fabric, before, fabric.index[name])
+    apart = ProofAssumptions(keeping=True, apart=frozenset({fabric.index[name]}))
+    waves: list[Wave] = []
+    _append_wave(waves, services, "isolate", name, before, after, apart)
+    return Rollout("isolate", before, after, tuple(waves), services.verify(before), services.verify(after))
 
 
 def _append_wave(
@@ -90,7 +98,11 @@ def _append_wave(
 
 
 def _isolated(fabric: Fabric, state: FabricState, s: int) -> FabricState:
-    """Return a state with all ports of other switches that lead to switch `s` shut."""
+    """Return a state with all ports of other switches that lead to switch `s` shut. Raises PlanError."""
+    if fabric.management is not None:
+        rule = "a switch is isolated only where it is reached by a way that is not the fabric's"
+        next_step = "reach it by a port of its own, and take management: out of the fabric file"
+        raise PlanError(rule, "management: goes over the fabric's links", next_step)
     found = dict(state)
     for _, a, port, b, far_port in fabric.cables.tolist():
         if s not in (a, b) or a == b:

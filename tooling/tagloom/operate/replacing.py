@@ -1,0 +1,123 @@
+"""Put a new box in the place of a switch: what it holds, and the ports to it shut before it takes its configuration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tagloom import platforms
+from tagloom.apply.switch import cell_finding
+from tagloom.errors import Finding, InputError, PlanError
+from tagloom.operate import prepare
+from tagloom.operate.interrupting import interrupted_by_waves
+from tagloom.operate.repair_runs import FOLDER, is_repair
+from tagloom.pipeline.proving import proof_services
+from tagloom.platforms.factory import factory_state
+from tagloom.platforms.secrets import scrub
+from tagloom.records.change import difference
+from tagloom.render import parse_configuration
+from tagloom.render.console_text import clean_lines
+from tagloom.rollout import isolation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tagloom.apply.journal import Journal
+    from tagloom.apply.outcomes import Outcomes
+    from tagloom.operate.prepare import PreparedChange
+    from tagloom.operate.waves import ApplyContext
+    from tagloom.records.fabric import Switch
+    from tagloom.records.rollout import Rollout
+    from tagloom.records.switch_state import FabricState, SwitchState
+
+_OF_NO_ACCOUNT = ("!", "#", "exit", "configure", "end", "vlan database", "show ", "enable")
+
+
+@dataclass(frozen=True)
+class Isolation:
+    """The ports to a switch that are shut now, or would be, by neighbour; what became of that, None where not begun."""
+
+    ports: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    outcomes: Outcomes | None = None
+
+
+def build_applied(journal: Journal, home: Path) -> Path:
+    """Return the directory of the build that was applied last, without repairs. Raises InputError where none was."""
+    last = journal.applied()
+    if last is None:
+        raise InputError([Finding("--build", "the build that runs: none was applied from this inventory", "none")])
+    if is_repair(last, home):
+        return home / FOLDER / "home"
+    source = Path(last.source)
+    return source / "build" if (source / "rollout.json").is_file() else source
+
+
+def read_box(switch: Switch, text: str) -> tuple[SwitchState, tuple[Finding, ...], tuple[Finding, ...]]:
+    """Return what a box holds, where its cells are not those of the factory, and its lines that nobody here has typed.
+
+    Such lines are users, addresses and the like, secrets hidden: a box that was brought to its first login has some.
+    Raises InputError for a text that is no configuration.
+    """
+    platform = platforms.of(switch)
+    parsed = parse_configuration(platform, "\n".join(line.strip() for line in clean_lines(text)) + "\n")
+    changes = difference(factory_state(platform), parsed.state)
+    lines = sorted({line.number: line.text for line in (*parsed.foreign, *parsed.unknown)}.items())
+    others = (
+        Finding(f"{switch.name}:{number}", "no line, as from the factory", scrub(line))
+        for number, line in lines
+        if line and not line.startswith(_OF_NO_ACCOUNT)
+    )
+    return parsed.state, tuple(cell_finding(switch.name, each, platform.port_name) for each in changes), tuple(others)
+
+
+def isolate(
+    context: ApplyContext,
+    prepared: PreparedChange,
+    name: str,
+    held: SwitchState,
+    *,
+    check: bool,
+    allow_interrupt: bool = False,
+) -> Isolation:
+    """Shut the ports of all neighbours to a switch, by one proven wave; with `check` only return which.
+
+    The switch itself, which holds `held`, is not contacted; what a box from the factory happens to pass on counts for
+    nothing. Raises DeviceError where another switch cannot be read, PlanError where pairs of hosts work over this one,
+    unless they may be interrupted, or where the wave does not prove.
+    """
+    fabric = prepared.fabric
+    others = [switch.name for switch in fabric.live if switch.name != name]
+    read: FabricState = {**prepare.running_states(fabric, context.site, others), name: held}
+    change = isolation(fabric, read, proof_services(fabric), name)
+    cut = interrupted_by_waves(fabric, read, change.after)
+    harmful = not cut.hitless and held != factory_state(platforms.of(fabric.switches[fabric.index[name]]))
+    if harmful and not allow_interrupt:
+        rule = f"a switch that pairs of hosts work over is not taken for a new box: {cut.interrupted} would be cut off"
+        next_step = "the same command with --allow interrupt, where it is to be taken out all the same"
+        raise PlanError(rule, cut.witness, next_step, ("--allow interrupt",))
+    ports = _shut_ports(prepared, change)
+    if not change.waves or check:
+        return Isolation(ports)
+    ordered = prepare.written(prepared, change, context.site)
+    run, sequence = context.begin(ordered.sequence, "apply", str(prepared.source.absolute()), allowed=harmful)
+    return Isolation(ports, context.push(run, sequence, limit=tuple(ports)))
+
+
+def refuse_live(name: str, where: str) -> PlanError:
+    """Return the refusal to replace a switch whose address somebody answers at, while its console is a new box's."""
+    return PlanError(
+        "the old box is taken out before the new one gets its address",
+        f"{name}: {where} is answered, and not by the box at this console",
+        "unplug the old one, then the same command again",
+    )
+
+
+def _shut_ports(prepared: PreparedChange, change: Rollout) -> dict[str, tuple[str, ...]]:
+    ports: dict[str, tuple[str, ...]] = {}
+    for switch in prepared.fabric.live:
+        was, now = change.before[switch.name].enabled, change.after[switch.name].enabled
+        names = tuple(platforms.of(switch).port_name(p + 1) for p in (was & ~now).nonzero()[0].tolist())
+        if names:
+            ports[switch.name] = names
+    return ports
