@@ -257,7 +257,7 @@ def _one_way() -> None:
     """Read which cables pass frames one way, as a daemon that begins again does."""
     fabric = read_fabric(Path("f.yml"))
     seen = {switch.name: Observation(switch.name, 1.0) for switch in fabric.switches}
-    OneWayLinks(Path()).looking(lambda _: seen)(fabric)
+    OneWayLinks(Path(), lambda _: None).looking(lambda _: seen)(fabric)
 
 
 def _with_a_cycle(words: str) -> Callable[[], int]:

@@ -5,7 +5,8 @@ import pytest
 from fabrics import make_fabric
 from tagloom.observe import OneWayWatch, dead_parts, with_links_lost
 from tagloom.observe.one_way import LEAST_SECONDS, LOOKS
-from tagloom.operate.one_way_links import OneWayLinks
+from tagloom.operate.one_way_links import FILE, OneWayLinks
+from tagloom.operate.repair_runs import FOLDER
 from tagloom.records.dead_parts import DeadParts
 from tagloom.records.observation import Counters, Observation
 
@@ -122,7 +123,8 @@ def test_it_is_good_again_where_something_is_received_or_a_port_went_down_and_up
 
 def test_it_is_remembered_by_whoever_looks_next_until_it_is_good_again(tmp_path):
     look = Look()
-    links = OneWayLinks(tmp_path)
+    told = []
+    links = OneWayLinks(tmp_path, told.append)
 
     def poll(_fabric):
         look({SENDER: 100})
@@ -132,8 +134,23 @@ def test_it_is_remembered_by_whoever_looks_next_until_it_is_good_again(tmp_path)
         shown = links.looking(poll)(FABRIC)
     assert links.lost == {1}
     assert dead_parts(FABRIC, shown, DeadParts()).links == {1}
-    after = OneWayLinks(tmp_path)  # another process, whose first look this is
+    after = OneWayLinks(tmp_path, told.append)  # another process, whose first look this is
     assert dead_parts(FABRIC, after.looking(poll)(FABRIC), DeadParts()).links == {1}
     look.changed[SENDER] = 5.0
     assert dead_parts(FABRIC, after.looking(poll)(FABRIC), DeadParts()).links == set()
-    assert dead_parts(FABRIC, OneWayLinks(tmp_path).looking(poll)(FABRIC), DeadParts()).links == set()
+    assert dead_parts(FABRIC, OneWayLinks(tmp_path, told.append).looking(poll)(FABRIC), DeadParts()).links == set()
+    assert told == []
+
+
+@pytest.mark.parametrize("damaged", ["", "[[", '{"a": 1}', '[["s0:g1"]]'])
+def test_a_damaged_memory_is_set_aside_and_told_and_a_look_goes_on(tmp_path, damaged):
+    told = []
+    home = tmp_path / FOLDER
+    home.mkdir()
+    (home / FILE).write_text(damaged)
+    look = Look()
+    look()
+    shown = OneWayLinks(tmp_path, told.append).looking(lambda _fabric: look.seen)(FABRIC)
+    assert dead_parts(FABRIC, shown, DeadParts()).links == set()
+    assert [FILE in line and f"{FILE}.damaged" in line for line in told] == [True]
+    assert ((home / f"{FILE}.damaged").read_text(), (home / FILE).exists()) == (damaged, False)

@@ -62,7 +62,10 @@ def test_pairs_that_a_pulled_cable_cut_off_are_restored_and_go_home_when_it_is_b
     assert seen(page) == [[SECOND], [], 0, 0, 0, None]
 
     process.mend(terminal.rack)
-    page = terminal.answer("repair", "--hold", "0.1s")
+    preview = terminal.answer("rollback", "--check")
+    assert (preview["hitless"], preview["interrupted_seconds_max"]) == (False, None)
+    assert any(SECOND in line and "tagloom repair leads paths home" in line for line in preview["remarks"])
+    page = terminal.answer("repair", "--hold", "0s")
     assert (page["dead_links"], page["means"], page["hitless"]) == ([], "replan", True)
     assert lost(terminal) == 0
     assert terminal.answer("apply", "b")["changed"] == []

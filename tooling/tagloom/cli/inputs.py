@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import time
 from contextlib import closing
@@ -84,14 +85,14 @@ def traffic_given(
         return pipeline.traffic_from(fabric, paths(), kept.snapshots(fabric.name, span), str(path))
 
 
-def seconds_of(text: str, where: str = "--every") -> float:
-    """Read a time such as 30s, 5m or 1h, in seconds. Raises InputError."""
+def seconds_of(text: str, where: str = "--every", *, least: float = math.ulp(0.0)) -> float:
+    """Read a time such as 30s, 5m or 1h, in seconds, more than none unless `least` is 0. Raises InputError."""
     unit = {"s": 1.0, "m": 60.0, "h": 3600.0}.get(text[-1:], 0.0)
     try:
         value = float(text[:-1]) * unit if unit else float(text)
     except ValueError:
         value = -1.0
-    if not 0 < value < float("inf"):
+    if not least <= value < math.inf:
         raise InputError([Finding(where, "a time such as 30s, 5m or 1h", repr(text))])
     return value
 

@@ -71,7 +71,7 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
     every = checked(lambda: seconds_of(args.every), 0.0)
     repair_every = checked(lambda: seconds_of(args.repair_every, "--repair-every"), 0.0)
     hook = checked(lambda: EventHook(args.on_event), None) if args.on_event else None
-    hold = checked(lambda: seconds_of(args.hold, "--hold"), 0.0)
+    hold = checked(lambda: seconds_of(args.hold, "--hold", least=0.0), 0.0)
     listening = checked(lambda: listening_at(args.metrics_port, "--metrics-port"), None) if args.metrics_port else None
     all_found.findings += _wrong_shares(args)
     table = checked(lambda: read_timetable(args.timetable, args.timezone), None)

@@ -28,7 +28,7 @@ def _repair(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.report.repair import repair_lines
 
     wrong = Findings()
-    hold = wrong.of(lambda: seconds_of(args.hold, "--hold"), 0.0)
+    hold = wrong.of(lambda: seconds_of(args.hold, "--hold", least=0.0), 0.0)
     site = wrong.of(lambda: site_of(args))
     fabric = wrong.of(lambda: fabric_of(site.inventory)) if site is not None else None
     settings = wrong.of(lambda: snmp_settings_of(args, site.inventory)) if site is not None else None
@@ -41,7 +41,7 @@ def _repair(args: argparse.Namespace, screen: Screen) -> int:
             return observe_all(every, agents, snmp.ask, CARRIER)
 
         options = operation.RepairOptions(args.propose, hold, args.allow == "interrupt")
-        done = operation.repair(context, fabric, OneWayLinks(site.home).looking(poll), options)
+        done = operation.repair(context, fabric, OneWayLinks(site.home, screen.remark).looking(poll), options)
         unfinished = context.journal.unfinished(fabric.name)
     again = f"tagloom repair{inventory_words(args)}" + (f" --hold {args.hold}" if args.hold != HOLD else "")
     if done.result is not None and done.result.refused:

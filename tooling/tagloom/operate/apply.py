@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from tagloom.operate import growing, own_lines, prepare, waves
 from tagloom.operate.interrupting import interrupted_at_once, interrupted_by_waves
 from tagloom.pipeline.proving import proof_services
 from tagloom.platforms.grammar import switchwide
+from tagloom.platforms.port_names import link_name
 from tagloom.read.build_directory import write_texts
 from tagloom.records.change import Cell, apply_changes, difference
 from tagloom.records.interrupted import Interrupted
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from tagloom.operate.prepare import PreparedChange
     from tagloom.operate.waves import ApplyContext, Survey, WaveSequence
     from tagloom.records.change import Change
+    from tagloom.records.fabric import Fabric
     from tagloom.records.switch_state import FabricState, SwitchState
 
     Phase = Callable[[str, int], AbstractContextManager[Progress | None]]
@@ -837,12 +840,13 @@ def rollback(
     way = waves.write_inverse(sequence, progress, wave, directory, context.site.share / "templates")
     between, seconds = _between(way, progress.read)
     cut = interrupted_by_waves(way.shared, progress.read, way.states[-1], waves.downtime(directory), between, seconds)
+    left = (*left, *_counted_dead(sequence.fabric, cut))
     if check:
         led = found.retarget(sequence.fabric, way.states[-1], context.site.share / "templates")
         remark = "each state on the way back is proven from what was read"
         return Result(replace(led, waves=way.waves), run, remarks=(remark, *left), interrupted=cut)
     if not _consented(cut, options):
-        return Result(found.unsent(), run, interrupted=cut, refused=True)
+        return Result(found.unsent(), run, remarks=left, interrupted=cut, refused=True)
     _announce(context, directory, cut)
     back, own = context.begin(way, "rollback", run.source, save=progress.unsaved, undoes=run)
     outcomes = context.push(back, own, on_progress=on_progress)
@@ -852,3 +856,11 @@ def rollback(
 
 def _joined(first: Outcomes, then: Outcomes) -> Outcomes:
     return replace(then, outcomes=(*first.outcomes, *then.outcomes), seconds=first.seconds + then.seconds)
+
+
+def _counted_dead(fabric: Fabric, cut: Interrupted) -> tuple[str, ...]:
+    """Return what to do instead where a cable that is dead in what runs, and may be mended, cuts pairs off for good."""
+    dead = [link_name(fabric, i) for i, link in enumerate(fabric.links) if link.dead]
+    if not dead or cut.seconds_max < math.inf:
+        return ()
+    return (f"still counted as dead: {', '.join(dead)}; where that is mended, tagloom repair leads paths home",)

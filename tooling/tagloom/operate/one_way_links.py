@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import RootModel
 
+from tagloom.errors import InputError
 from tagloom.observe import OneWayWatch, with_links_lost
 from tagloom.operate.repair_runs import FOLDER
 from tagloom.platforms import of
@@ -31,16 +32,18 @@ class OneWayForm(RootModel[list[tuple[str, str, float | None, float | None]]]):
 class OneWayLinks:
     """What cables of a fabric pass frames one way only, kept in a file among the runs: `home` has them.
 
-    `lost` are the links of the last look.
+    A file that cannot be read is set aside and told: such cables are noticed again by their counters. `lost` are the
+    links of the last look.
     """
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, tell: Callable[[str], None]) -> None:
         self._path = home / FOLDER / FILE
+        self._tell = tell
         self._watch: OneWayWatch | None = None
         self.lost: frozenset[int] = frozenset()
 
     def looking(self, poll: Poll) -> Callable[[Fabric], dict[str, Observation]]:
-        """Return what reads as `poll` does, and shows the ports of such links down. Raises InputError."""
+        """Return what reads as `poll` does, and shows the ports of such links down."""
 
         def look(fabric: Fabric) -> dict[str, Observation]:
             watch = self._watch = self._watch or self._read(fabric)
@@ -56,7 +59,14 @@ class OneWayLinks:
     def _read(self, fabric: Fabric) -> OneWayWatch:
         if not self._path.exists():
             return OneWayWatch()
-        known = checked(OneWayForm, read_json(self._path, "what tagloom run wrote"), str(self._path)).root
+        try:
+            known = checked(OneWayForm, read_json(self._path, "what tagloom run wrote"), str(self._path)).root
+        except InputError as error:
+            aside = self._path.replace(self._path.with_name(f"{FILE}.damaged"))
+            self._tell(
+                f"{error.findings[0]}; set aside as {aside}: cables that lose frames one way are looked for anew"
+            )
+            return OneWayWatch()
         found = {}
         for sender, receiver, *changes in known:
             names = [end.partition(":") for end in (sender, receiver)]

@@ -95,7 +95,7 @@ class RepairWatch:
         """
         if self._site is None:
             self._site = self.next_site()
-            self._one_way = OneWayLinks(self._site.home)
+            self._one_way = OneWayLinks(self._site.home, self.tell)
         if at_work(self._site.home):
             return self.status.away
         try:
