@@ -170,21 +170,28 @@ def test_the_command_prefers_what_it_is_told(tmp_path, capsys, npb):
     main(["new", "mesh", "--dims", "4", "4", "--parallel", "2", "-o", str(tmp_path / "f.yml")])
     capsys.readouterr()
     plain = page("plan", tmp_path / "f.yml", "-o", tmp_path / "a")
-    assert (plain["vlans"], plain["max_channel_load"], plain["max_channel_load_bound"]) == (4, 16, 12)
+    assert (plain["vlans"], plain["max_channel_load"], plain["max_channel_load_bound_of_paths"]) == (4, 16, 12)
     load = page("plan", tmp_path / "f.yml", "-o", tmp_path / "b", "--prefer", "load", "--routing", "dor")
-    assert (load["vlans"], load["max_channel_load"], load["max_channel_load_bound"]) == (8, 12, 12)
+    assert (load["vlans"], load["max_channel_load"], load["max_channel_load_bound_of_paths"]) == (8, 12, 12)
     free = page("plan", tmp_path / "f.yml", "-o", tmp_path / "b", "--prefer", "load")
     assert (free["routing"], free["vlans"], free["max_channel_load"]) == ("any", 16, 11)
+    assert free["max_channel_load_bound"] == plain["max_channel_load_bound"] <= 11
     assert "11 host pairs where dor has 12" in free["routing_reason"]
     assert page("verify", tmp_path / "b")["off_path_pairs"] == 0
     matrix = npb / "is.S.16.matrix.csv"
     plain = page("plan", tmp_path / "f.yml", "-o", tmp_path / "c", "--traffic", matrix, "--prefer", "vlans")
     aware = page("plan", tmp_path / "f.yml", "-o", tmp_path / "d", "--traffic", matrix)
     assert plain["vlans"] == 4
-    assert aware["max_channel_load_bound"] <= aware["max_channel_load"] < plain["max_channel_load"]
+    assert (
+        aware["max_channel_load_bound"]
+        <= aware["max_channel_load_bound_of_paths"]
+        <= aware["max_channel_load"]
+        < plain["max_channel_load"]
+    )
     assert main(["plan", str(tmp_path / "f.yml"), "-o", str(tmp_path / "a"), "-v"]) == 0
     shown = capsys.readouterr().out
-    assert "load      max channel load 16 host pairs, best possible >= 12" in shown
+    assert "load      max channel load 16 host pairs, best possible >= " in shown
+    assert "over this plan's paths >= 12" in " ".join(shown.split())
     assert "first fit" in shown
     assert main(["plan", str(tmp_path / "f.yml"), "-o", str(tmp_path / "a"), "--prefer", "speed"]) == 2
 

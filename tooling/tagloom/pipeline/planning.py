@@ -22,7 +22,7 @@ from tagloom.rollout.growth import numbered_as
 from tagloom.route import balanced, chosen_root, kept_routes, own_routes, plannable, route, unknown_method
 from tagloom.route.alternatives import alternatives
 from tagloom.route.gather import gather
-from tagloom.route.spread import load_bound
+from tagloom.route.spread import any_bound, load_bound
 from tagloom.verify import Plan, broadcasts_once, protection, verify
 from tagloom.weave import Alternative, asleep, first_fit_count, unknown_assignment, weave
 
@@ -61,7 +61,8 @@ def summary_of(build: Build, proof: Findings) -> dict[str, Any]:
         "remarks": list(build.remarks),
         "average_hops": round(average_hops(build.fabric, build.routes), 6) if build.fabric.hosts else 0.0,
         "max_channel_load": round(float(load.max(initial=0.0))),
-        "max_channel_load_bound": math.floor(bound + 1e-6),
+        "max_channel_load_bound": math.floor(any_bound(build.fabric, volume) + 1e-6),
+        "max_channel_load_bound_of_paths": math.floor(bound + 1e-6),
         "site_lines": sum(map(len, site_lines(build.fabric).values())),
         **(build.protection.to_json() if build.protection is not None else {}),
         **proof.to_json(),

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 class Build:
     """A planned fabric, as in a build directory; `assignment` to `remarks` are as in VlanPlan.
 
-    `load_bound` is a lower bound on the busiest channel's load over all choices of parallel links and trees, None if
-    not computed. With `traffic`, loads are bytes. `first_fit_vlans` is what Step 2 of the paper would need. `detours`
-    are installed, but no host's PVID selects them before a failure; `protection` counts what they protect.
+    `load_bound` is a lower bound on the busiest channel's load over all choices of parallel links and trees that the
+    routing leaves free, None if not computed. With `traffic`, loads are bytes. `first_fit_vlans` is what Step 2 of the
+    paper would need. `detours` are installed, but no host's PVID selects them before a failure; `protection` counts
+    what they protect.
     """
 
     fabric: Fabric

@@ -18,7 +18,8 @@ class LinkSettings:
     """The links (indices) to shut down or slow, with the figures behind the choice.
 
     Channel loads are bytes on the busiest unidirectional channel, scaled to 1 Gb/s of capacity. `lower_bound_watts`
-    bounds every choice under the same rules, by the program `bound_source`. `forest` are the trees, as links, that
+    bounds every choice under the same rules, by the program `bound_source`, over every routing if `bound_holds_for` is
+    "any", else over that assignment. `forest` are the trees, as links, that
     hosts send over if the method chose them, and `tree_of_host` is each host's tree (its port's PVID). `average_hops`
     are switches on a path over all ordered host pairs, including a host with itself, and `max_hops` those of the
     longest path; None if not computed.
@@ -34,6 +35,7 @@ class LinkSettings:
     two_connected: bool
     lower_bound_watts: float = 0.0
     bound_source: str = ""
+    bound_holds_for: str = "any"
     links_slowed: tuple[tuple[int, int], ...] = ()  # (link, Mb/s)
     links_asleep: tuple[int, ...] = ()  # EEE on, at both ends
     hosts_asleep: tuple[int, ...] = ()  # EEE on the host's port and at the host

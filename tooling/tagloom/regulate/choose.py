@@ -17,7 +17,7 @@ from tagloom.platforms.power import LPI_POWER, fabric_watts, link_watts, lpi_sha
 from tagloom.records.settings import LinkSettings
 from tagloom.regulate.greedy import Rules, greedy
 from tagloom.regulate.optimal import optimal
-from tagloom.regulate.program import Program
+from tagloom.regulate.program import Program, checked_bound
 from tagloom.regulate.rerouted import rerouted
 from tagloom.regulate.settings_file import settings_routes
 from tagloom.regulate.static import static, two_connected
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tagloom.records.routes import Routes
     from tagloom.records.traffic import Traffic
     from tagloom.regulate.greedy import Choice
+    from tagloom.regulate.program import Bound
 
 METHODS = ("static", "greedy", "optimal")
 SPEEDS_MBPS = (10, 100, 1000)
@@ -137,7 +138,7 @@ def regulate(
 
         chosen = settings_of(rerouted(fabric, traffic, reroute, rules, progress, going_on))
     else:
-        starts = _starts(fabric, traffic, everything, up_down, reroute, watts, limit, keep_two=two)
+        starts = _starts(fabric, traffic, everything, up_down, reroute, watts, rules)
         if options.method == "greedy":
             choice = greedy(fabric, traffic, starts, rules, progress)
         else:
@@ -146,12 +147,21 @@ def regulate(
         chosen = settings_of(choice)
         if options.survives is not None:
             chosen = _surviving(fabric, chosen, watts, of_link, options.survives)
-    remarks = list(traffic.remarks)
-    remarks += ["the time ended before the bound's program was solved: the bound may be higher"] if bound.out else []
-    lower = min(fixed + bound.watts, chosen.watts_after)
-    settings = replace(chosen, lower_bound_watts=lower, bound_source=bound.source, remarks=tuple(remarks))
+    settings = _with_bound(chosen, fixed, bound, traffic.remarks)
     settings, smaller, routes = _led(fabric, settings, everything, reroute)
-    return _asleep(smaller, routes, traffic, settings, options) if options.sleep else settings
+    return _asleep(smaller, routes, traffic, settings, options, bound.watts) if options.sleep else settings
+
+
+def _with_bound(chosen: LinkSettings, fixed: float, bound: Bound, remarks: Sequence[str]) -> LinkSettings:
+    """Return settings with the lower bound on their watts; `fixed` are those of all but links."""
+    late = ("the time ended before the bound's program was solved: the bound may be higher",) if bound.out else ()
+    return replace(
+        chosen,
+        lower_bound_watts=checked_bound(fixed + bound.watts, chosen.watts_after),
+        bound_source=bound.source,
+        bound_holds_for=bound.holds_for,
+        remarks=(*remarks, *late),
+    )
 
 
 def _rules(
@@ -335,19 +345,18 @@ def _starts(
     up_down: Callable[[Fabric], Routes],
     reroute: Callable[[Fabric], Routes | None],
     watts: Callable[[Fabric], float],
-    limit: float,
-    *,
-    keep_two: bool,
+    rules: Rules,
 ) -> list[tuple[Fabric, Routes]]:
     """Return greedy's starting points: the planner's routes, up*/down*, and on small fabrics static's result.
 
-    The last ensures that greedy is never worse than static under the same connectivity rule.
+    The last, where links may be turned off, ensures that greedy is never worse than static under the same connectivity
+    rule.
     """
     starts = [(fabric, everything)]
     if everything.method != "up-down":
         starts.append((fabric, up_down(fabric)))
-    if len(fabric.links) <= STATIC_LINKS:
-        left = static(fabric, traffic, reroute, watts, limit=limit, keep_two=keep_two)
+    if rules.off and len(fabric.links) <= STATIC_LINKS:
+        left = static(fabric, traffic, reroute, watts, limit=rules.limit, keep_two=rules.two_connected)
         smaller = fabric.with_links_down(left.links_off)
         if (routes := reroute(smaller)) is not None:
             starts.append((smaller, routes))
@@ -355,17 +364,23 @@ def _starts(
 
 
 def _asleep(
-    smaller: Fabric, routes: Routes | None, traffic: Traffic, settings: LinkSettings, options: RegulateOptions
+    smaller: Fabric,
+    routes: Routes | None,
+    traffic: Traffic,
+    settings: LinkSettings,
+    options: RegulateOptions,
+    of_links: float,
 ) -> LinkSettings:
     """Return settings with EEE at both ends of links and at hosts if the models support it, and its saving.
 
     1000BASE-T goes quiet only when both directions are idle, so the shares of both are multiplied. Links and hosts are
-    assumed to send frames of maximum length as a Poisson stream, the longest sleep for their bytes.
+    assumed to send frames of maximum length as a Poisson stream, the longest sleep for their bytes. `of_links` is the
+    links' part of the lower bound, of which a link that is on draws LPI_POWER at least.
     """
     assert traffic.seconds is not None  # noqa: S101 - option_findings checks it
     able = [platforms.load(switch.model).eee for switch in smaller.switches]
     load = channel_load(smaller, routes, traffic.volume_bytes) if routes is not None else None
-    saved = 0.0
+    saved, of_hosts = 0.0, 0.0
     links: list[int] = []
     full = HOST_MBPS * 1e6 / 8 * traffic.seconds
 
@@ -380,18 +395,21 @@ def _asleep(
     out, into = traffic.volume_bytes.sum(axis=1), traffic.volume_bytes.sum(axis=0)
     for h in hosts:
         watts = port_watts(smaller.switches[smaller.hosts[h].switch].model, HOST_MBPS, options.power)
-        saved += (1 - LPI_POWER) * share(out[h], into[h]) * watts
+        of_hosts += (1 - LPI_POWER) * share(out[h], into[h]) * watts
     remarks = settings.remarks
     if not links and not hosts:
         remarks = (*remarks, "no model here has EEE (IEEE 802.3az): no port will sleep")
-    after = settings.watts_after - saved
+    after = settings.watts_after - saved - of_hosts
+    least = settings.lower_bound_watts - of_hosts
+    if any(able[link.a] and able[link.b] for link in smaller.links):
+        least -= (1 - LPI_POWER) * of_links
     return replace(
         settings,
         watts_after=after,
         links_asleep=tuple(links),
         hosts_asleep=tuple(hosts),
-        lower_bound_watts=min(settings.lower_bound_watts, after),
-        remarks=(*remarks, "the lower bound knows no sleep") if saved else remarks,
+        lower_bound_watts=checked_bound(least, after),
+        remarks=(*remarks, "the lower bound lets every link that is on sleep all the time") if saved else remarks,
     )
 
 

@@ -18,7 +18,7 @@ from tagloom.records.timetable import History, Offer
 from tagloom.records.traffic import Traffic
 from tagloom.regulate.choose import HOST_MBPS, check_hops, hops_findings, read_levels, reported_places
 from tagloom.regulate.greedy import Rules, greedy
-from tagloom.regulate.program import Program
+from tagloom.regulate.program import Program, checked_bound
 from tagloom.regulate.settings_file import settings_routes
 from tagloom.regulate.static import connected, two_connected
 from tagloom.regulate.timetable import covering, groups, schedules
@@ -147,7 +147,7 @@ def timetable(
     while not search.proven(table):
         table = search.schedules()
         step()
-    bound = search.bound(leaves, step)
+    bound = checked_bound(search.bound(leaves, step), table[-1].joules)
     progress(work, work)
     return Day(
         history, tuple(search.candidates), tuple(table), search.full * float(history.seconds.sum()), bound,

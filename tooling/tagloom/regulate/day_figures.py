@@ -130,7 +130,13 @@ def files_of(
         if k:
             settings = replace(day.candidates[k].settings, remarks=(f"for {name} of {stem}.yml",))
             row = settings_json(fabric, settings)
-            for key in ("lower_bound_watts", "gap_percent", "bound_source", "max_channel_load_before"):
+            for key in (
+                "lower_bound_watts",
+                "gap_percent",
+                "bound_source",
+                "bound_holds_for",
+                "max_channel_load_before",
+            ):
                 del row[key]  # of one matrix, not of a day: the timetable has its own figures
             found[file_of[name]] = json.dumps(row, indent=2) + "\n"
     return found

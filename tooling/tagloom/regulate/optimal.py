@@ -87,7 +87,7 @@ def _questioned(
         if verdict.can:
             return _choice(fabric, traffic, rules, verdict, bound), bound, True
         program.forbid(bound.on)
-        bound = replace(program.solve(until - clock(), clock), source=SOURCE)
+        bound = replace(program.solve(until - clock(), clock), source=SOURCE, holds_for="fixed")
     return best, bound, not bound.out and bool(bound.on)
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 FLOW_TERMS = 60_000  # flow variables; beyond, flow is bounded per switch and in total, not along paths
 MIP_GAP = 1e-6
 ROUND_UP = 1e-6  # watts that HiGHS' tolerances may add to a bound
+BEATEN = 1e-4  # watts below a bound, or as a share of it, that no rounding explains
 STEP_SLACK = 1e-4  # links that they may add, before the bound is rounded up to whole links
 CUT_SWITCHES = 10  # switches: up to here every set of them gets a cut
 CUT_SLACK = 1e-9  # of a link: loads are whole bytes, only the division rounds
@@ -35,13 +36,15 @@ CUT_SLACK = 1e-9  # of a link: loads are whole bytes, only the division rounds
 class Bound:
     """A lower bound of the links' watts, its source, and the links of the program's best solution.
 
-    `out` tells whether the time ran out before the program was solved; the bound holds all the same.
+    `out` tells whether the time ran out before the program was solved; the bound holds all the same. `holds_for` is the
+    assignment for which it was raised by whole trees, "any" for one over every routing.
     """
 
     watts: float
     source: str
     out: bool
     on: dict[int, int]  # Mb/s by link, {} if the program found no solution
+    holds_for: str = "any"
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,6 +183,13 @@ class Program:
         kinds = {w for levels in self._bundles.level for _, w in levels}
         each = kinds.pop() if len(kinds) == 1 else 0.0
         return float(np.ceil(watts / each - STEP_SLACK)) * each if each > 0 else watts
+
+
+def checked_bound(bound: float, least: float) -> float:
+    """Return a lower bound, cut to `least` where rounding put it above. Raises AssertionError if it was beaten."""
+    if least < bound - BEATEN * max(1.0, abs(bound) * 1e-3):
+        raise AssertionError(f"a choice of {least:.6f} beats the lower bound of {bound:.6f}")
+    return min(bound, least)
 
 
 @contextmanager

@@ -45,6 +45,7 @@ def to_json(fabric: Fabric, settings: LinkSettings) -> dict[str, Any]:
         "lower_bound_watts": round(lower, 6),
         "gap_percent": round(100.0 * (after - lower) / after, 6) if after else 0.0,
         "bound_source": settings.bound_source,
+        "bound_holds_for": settings.bound_holds_for,
         "two_connected": settings.two_connected,
         "survive": "none" if settings.survive_watts is None else "link",
         "survive_watts": None if settings.survive_watts is None else round(settings.survive_watts, 6),

@@ -89,7 +89,8 @@ def plan_lines(fabric: Fabric, summary: Mapping[str, Any], unit: str = "host pai
         *row(
             "load",
             f"max channel load {summary['max_channel_load']:,} {unit}, "
-            f"best possible >= {summary['max_channel_load_bound']:,}",
+            f"best possible >= {summary['max_channel_load_bound']:,}, over this plan's paths >= "
+            f"{summary['max_channel_load_bound_of_paths']:,}",
         ),
         *row("vlans", f"{vlans}; at most {summary['fdb_entries_max']} static entries in a switch (room for {room:,})"),
         *(row("floods", BROADCAST_WORDS[summary["broadcast"]]) if summary["broadcast"] != "flood" else ()),
@@ -268,12 +269,14 @@ def rollout_lines(payload: Mapping[str, Any]) -> list[str]:
 def settings_lines(payload: Mapping[str, Any]) -> list[str]:
     """Return which links are turned off and what that saves."""
     before, after = payload["max_channel_load_before"], payload["max_channel_load_after"]
+    routing = "routing" if payload["bound_holds_for"] == "any" else f"{payload['bound_holds_for']} assignment"
     connected = "any one link may still fail" if payload["two_connected"] else "some links are now the only way"
     lines = [
         *row(
             "saving",
             f"{payload['saving_percent']:.1f} %: {payload['watts_before']:.1f} W -> {payload['watts_after']:.1f} W "
-            f"(no choice draws less than {payload['lower_bound_watts']:.1f} W: gap {payload['gap_percent']:.1f} %)",
+            f"(no {routing} within this load draws less than {payload['lower_bound_watts']:.1f} W: "
+            f"gap {payload['gap_percent']:.1f} %)",
         ),
         *row("links", f"{count(payload['links_off'], 'link')} off ({payload['method']}); {connected}"),
         *(

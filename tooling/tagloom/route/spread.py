@@ -336,6 +336,23 @@ def distance_bound(fabric: Fabric, volume: NDArray[np.float64] | None = None) ->
     return float(crossed / (1.0 / _scale(fabric, volume)[up]).sum())
 
 
+def any_bound(fabric: Fabric, volume: NDArray[np.float64] | None = None) -> float:
+    """Return a lower bound on the load of the busiest channel over all routings and assignments; as `distance_bound`.
+
+    What leaves or enters a switch crosses its own links, too, spread evenly at best.
+    """
+    n, up = len(fabric.switches), fabric.channel_up
+    amount = np.ones((len(fabric.hosts),) * 2) if volume is None else volume
+    demand = np.zeros((n, n))
+    np.add.at(demand, (fabric.host_switch[:, None], fabric.host_switch[None, :]), amount)
+    np.fill_diagonal(demand, 0.0)
+    room = np.bincount(fabric.tail[up], 1.0 / _scale(fabric, volume)[up], n)
+    most = np.maximum(demand.sum(axis=0), demand.sum(axis=1))
+    at_switch = np.max(most[room > 0] / room[room > 0], initial=0.0)
+    best = max(float(at_switch), distance_bound(fabric, volume))
+    return float(np.ceil(best - 1e-6)) if volume is None else best
+
+
 def _mean_bound(fabric: Fabric, routes: Routes, volume: NDArray[np.float64] | None) -> float:
     """Return the largest mean of a hop over its parallel links: the only bound for fabrics too large for the others."""
     hop, up, scale = _hops(fabric), fabric.channel_up, _scale(fabric, volume)
