@@ -11,7 +11,8 @@ TEXTS = " ".join(f"render/test_{name}.py" for name in ("grammar", "parse_configu
 VERIFIED = (
     "verify gadgets laws/test_compiled_loops_agree.py laws/test_verifier_agrees_with_frames.py "
     "laws/test_other_paths_than_planned.py laws/test_frames_that_hosts_tag.py laws/test_foreign_vlans.py "
-    "laws/test_waves_over_aggregated_links.py laws/test_several_addresses.py laws/test_uplinks.py"
+    "laws/test_waves_over_aggregated_links.py laws/test_several_addresses.py laws/test_uplinks.py "
+    "laws/test_networks.py verify/test_networks_in_texts.py"
 )
 
 ROLLED_OUT = " ".join(

@@ -38,11 +38,16 @@ def path_lengths(fabric: Fabric, routes: Routes) -> NDArray[np.int32]:
 
 
 def average_hops(fabric: Fabric, routes: Routes) -> float:
-    """Return the mean number of switches on a path over all ordered host pairs, host to itself included (Avg.H)."""
-    hosts = len(fabric.hosts)
-    of_source = np.bincount(routes.source_of_host, minlength=routes.sources)
-    at_switch = np.bincount(fabric.host_switch, minlength=len(fabric.switches)).astype(np.int32)
-    return 1.0 + int(of_source @ (path_lengths(fabric, routes) @ at_switch)) / hosts**2
+    """Return the mean number of switches on a path over all ordered host pairs, host to itself included (Avg.H).
+
+    Pairs are those of one network.
+    """
+    lengths, total = path_lengths(fabric, routes), 0
+    for hosts in fabric.networks.values():
+        of_source = np.bincount(routes.source_of_host[hosts], minlength=routes.sources)
+        at_switch = np.bincount(fabric.host_switch[hosts], minlength=len(fabric.switches)).astype(np.int32)
+        total += int(of_source @ (lengths @ at_switch))
+    return 1.0 + total / sum(len(hosts) ** 2 for hosts in fabric.networks.values())
 
 
 def max_hops(fabric: Fabric, routes: Routes) -> int:
@@ -175,7 +180,7 @@ def channel_load(fabric: Fabric, routes: Routes, volume: NDArray[np.float64] | N
     """Return the load of each channel, float64[C].
 
     `volume` is bytes by ordered host pair, and the load is scaled to 1 Gb/s of capacity. Without it every ordered pair
-    of different hosts counts 1, unscaled. Raises ValueError if a pair with traffic has no path.
+    of different hosts of one network counts 1, unscaled. Raises ValueError if a pair with traffic has no path.
     """
     flow = _flow(fabric, routes, volume)
     load = np.zeros(len(fabric.tail))
@@ -206,8 +211,11 @@ def _flow(fabric: Fabric, routes: Routes, volume: NDArray[np.float64] | None) ->
     """Return what each source sends to each switch, float64[S, N]; without `volume` each host pair counts 1."""
     switches = len(fabric.switches)
     if volume is None:  # a host with itself may count, as it crosses no channel
-        of_source = np.bincount(routes.source_of_host, minlength=routes.sources)
-        return np.outer(of_source, np.bincount(fabric.host_switch, minlength=switches)).astype(np.float64)
+        flow = np.zeros((routes.sources, switches))
+        for hosts in fabric.networks.values():
+            of_source = np.bincount(routes.source_of_host[hosts], minlength=routes.sources)
+            flow += np.outer(of_source, np.bincount(fabric.host_switch[hosts], minlength=switches))
+        return flow
     to_switch = np.zeros((len(fabric.hosts), switches))
     np.add.at(to_switch.T, fabric.host_switch, volume.T)
     flow = np.zeros((routes.sources, switches))

@@ -23,6 +23,7 @@ from tagloom.records.switch_state import dead_states
 from tagloom.render import parse
 from tagloom.rollout import layers
 from tagloom.rollout.choose import SESSION_SECONDS
+from tagloom.route.plannable import refuse_networks
 from tagloom.verify import working_pairs
 
 if TYPE_CHECKING:
@@ -138,6 +139,7 @@ def repair(
     where nothing was applied, PlanError where no proven way is found, DeviceError where no switch answers.
     `at_once` is what is known beforehand.
     """
+    refuse_networks(whole, "repairs")
     began = time.monotonic()
     done, tried = Repair(proposed=options.propose), None
     known = at_once.found if at_once is not None else None

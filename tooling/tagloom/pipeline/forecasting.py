@@ -26,6 +26,7 @@ from tagloom.records.forecast import Replay
 from tagloom.regulate.settings_file import read_result, with_links_off
 from tagloom.render import parse
 from tagloom.route import own_routes, route
+from tagloom.route.plannable import refuse_networks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -73,6 +74,7 @@ def predict_build(build: Build, question: Question) -> Forecast:
     Before, every link is up, and at its ports' best speed if the settings slow it. Paths are those of the build if the
     same links are up, else what `tagloom plan` would choose. Raises InputError.
     """
+    refuse_networks(build.fabric, "forecasts")
     before, after = _compared(build, question.settings)
     traffic, moved = question.traffic, None
     remarks: tuple[str, ...] = ()

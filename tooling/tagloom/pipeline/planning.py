@@ -22,6 +22,7 @@ from tagloom.rollout.growth import numbered_as
 from tagloom.route import balanced, chosen_root, kept_routes, own_routes, plannable, route, unknown_method
 from tagloom.route.alternatives import alternatives
 from tagloom.route.gather import gather
+from tagloom.route.plannable import refuse_networks
 from tagloom.route.spread import any_bound, load_bound
 from tagloom.verify import Plan, broadcasts_once, protection, verify
 from tagloom.weave import Alternative, asleep, first_fit_count, unknown_assignment, weave
@@ -42,7 +43,7 @@ PREFERENCES = ("vlans", "load")
 
 def summary_of(build: Build, proof: Findings) -> dict[str, Any]:
     """Return a plan's figures with the keys of the command line."""
-    volume = build.traffic.volume_bytes if build.traffic is not None else None
+    volume = build.traffic.volume_bytes if build.traffic is not None else build.fabric.within_networks
     load, bound = channel_load(build.fabric, build.routes, volume), build.load_bound
     if bound is None:
         bound = load_bound(build.fabric, build.routes, build.assignment, volume)
@@ -86,7 +87,7 @@ def refuse_plan(
     checks: list[Callable[[], object]] = []
     if fabric is not None:
         checks = [
-            partial(plannable, fabric, spoken=texts),
+            partial(plannable, fabric, spoken=texts, networks=True),
             partial(refuse_protection, fabric, protect, assignment),
             partial(chosen_root, fabric, routing, root),
             partial(site_lines, fabric),  # before minutes are spent on a plan that they would stop
@@ -135,13 +136,15 @@ def plan(  # noqa: PLR0913 - what an operator may choose
     connect the fabric or `root` is invalid, PlanError if no deadlock-free plan fits.
     """
     refuse_plan(fabric, routing, assignment, prefer, protect=protect, root=root, texts=texts)
+    if learning:
+        refuse_networks(fabric, "--learning")
     keep, previous = (build and by_new_names(build, fabric) for build in (keep, previous))
     top = chosen_root(fabric, routing, root)
     given = regulated.routes if regulated is not None and assignment == "fixed" and routing == "auto" else None
     given, not_kept = (given, "") if keep is None else kept_routes(keep, fabric, assignment)
     plain = given or route(fabric, routing, assignment, effort, top)
     plain = replace(plain, reason=f"{plain.reason}; {not_kept}") if not_kept else plain
-    volume = traffic.volume_bytes if traffic is not None else None
+    volume = traffic.volume_bytes if traffic is not None else fabric.within_networks
     choices: list[tuple[Routes, Routes, float | None]]
     if keep is not None and given is not None:
         choices = [(plain, plain, None)]
@@ -186,7 +189,7 @@ def plan(  # noqa: PLR0913 - what an operator may choose
     planned = {**wanted, **dead_states(fabric)} if texts else wanted
     if unknown or state != planned:
         raise PlanError("a rendered configuration must read back as the planned state", "; ".join(map(str, unknown)))
-    first_fit = first_fit_count(fabric, plain) if assignment == "fixed" else None
+    first_fit = first_fit_count(fabric, plain) if assignment == "fixed" and len(fabric.networks) < 2 else None
     reported = woven.broadcast, woven.remarks
     shown, rank = protection(fabric, woven.state, state, protect, detours) if protect != "none" else (None, None)
     build = Build(fabric, routes, woven.assignment, vlans, state, *reported, bound, traffic, first_fit, detours, shown)

@@ -11,6 +11,7 @@ from tagloom.records.detours import PROTECTIONS
 from tagloom.records.switch_state import MAX_VLAN
 from tagloom.route.any_order.plan import any_protected
 from tagloom.route.detours import find_detours, order_beside
+from tagloom.route.plannable import refuse_networks
 from tagloom.verify import dependencies
 from tagloom.weave import name_detours, weave_detours
 
@@ -46,6 +47,7 @@ def refuse_protection(fabric: Fabric, protect: str, assignment: str) -> None:
         raise InputError([Finding(f"--protect {protect}", rule, why)])
     if protect != "none":
         refuse_uplinks(fabric, f"--protect {protect}")
+        refuse_networks(fabric, f"--protect {protect}")
 
 
 def refuse_uplinks(fabric: Fabric, option: str) -> None:

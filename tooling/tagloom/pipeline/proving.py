@@ -70,7 +70,6 @@ def prove(
     unknown line that may change forwarding is a finding (unless `trust_foreign`), and the texts are checked for pasting
     top to bottom. Without it, a push adds them to lines of others.
     """
-    refuse_networks(fabric, "proofs")
     if whole:
         return _prove_whole_texts(
             fabric, texts, Plan(routes, duplicates_allowed), (loss, detours), trust_foreign=trust_foreign
@@ -84,6 +83,8 @@ def _with_losses(
     fabric: Fabric, state: FabricState, proof: Findings, loss: str, detours: Sequence[Detour] | None
 ) -> Findings:
     """Return a proof with the effect of single losses, as in `prove`."""
+    if loss:
+        refuse_networks(fabric, f"--what-if {loss}")
     if loss == "entries":
         return replace(proof, missing_entry=missing_entry(fabric, state))
     if not loss:
@@ -134,6 +135,8 @@ def proof_services(
     fabric, waves between states of the two are proven for the part they share; ports of other hosts are transient, and
     unowned ports are shut.
     """
+    for each in (fabric, other or fabric):
+        refuse_networks(each, "rollouts")
     outside = other is not None and other is not fabric
     if other is not None and outside:
         fabric, leaving = shared_part(fabric, other)

@@ -26,6 +26,7 @@ from tagloom.records.fabric import DEFAULT_SPEED_MBPS
 from tagloom.records.report import OFF, ON, SLEEPING, SLOW, GapPoint, LoadPoint, PowerStep, Report
 from tagloom.records.timetable import ALL_ON
 from tagloom.regulate.settings_file import read_result, with_links_off
+from tagloom.route.plannable import refuse_networks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -68,6 +69,7 @@ def report(  # noqa: PLR0913 - what a report may be made of
     build, texts = read_build(directory, states=False), dict[str, str]()
     after, traffic, asleep = build.fabric, None, dict[str, set[int]]()
     with _gathered(findings):
+        refuse_networks(build.fabric, "reports")
         after = with_links_off(build.fabric, [], settings)
         if settings is not None:
             asleep = read_result(after, settings).asleep

@@ -264,10 +264,21 @@ class Fabric:
     @cached_property
     def networks(self) -> dict[str, NDArray[np.int64]]:
         """Return the hosts of each host network, int64, by its name: ascending, that of unnamed hosts last."""
-        names = sorted({host.network for host in self.hosts}, key=lambda name: (name == DEFAULT_NETWORK, name))
-        return {
-            name: np.array([h for h, host in enumerate(self.hosts) if host.network == name], np.int64) for name in names
-        }
+        names = {host.network for host in self.hosts} or {""}
+        number = {name: i for i, name in enumerate(sorted(names, key=lambda name: (name == DEFAULT_NETWORK, name)))}
+        of_host = np.array([number[host.network] for host in self.hosts], np.int64)
+        return {name: np.flatnonzero(of_host == i) for name, i in number.items()}
+
+    @cached_property
+    def within_networks(self) -> NDArray[np.float64] | None:
+        """Return 1 for each ordered pair of hosts of one network, 0 for others, float64[H, H]; None if there is one."""
+        if len(self.networks) < 2:
+            return None
+        pairs = np.zeros((len(self.hosts), len(self.hosts)))
+        for hosts in self.networks.values():
+            pairs[np.ix_(hosts, hosts)] = 1.0
+        np.fill_diagonal(pairs, 0.0)
+        return pairs
 
     @cached_property
     def by_network(self) -> tuple[Fabric, ...]:

@@ -33,6 +33,40 @@ class MissingEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class Network:
+    """A network of hosts: its name, the number of its hosts, and the VLANs that its hosts' untagged frames are in."""
+
+    name: str
+    hosts: int
+    vlans: tuple[int, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the network with the keys of the command line."""
+        return {"name": self.name, "hosts": self.hosts, "pairs": self.hosts * (self.hosts - 1), "vlans": self.vlans}
+
+
+@dataclass(frozen=True, slots=True)
+class Leak:
+    """The way by which a frame of host `source` leaves by the port of host `destination`, of another network.
+
+    `tag` is the VLAN id in the tag that the sender gives it, 0 for none; `way` are the egresses, as "s0:g1 (VLAN 100)".
+    """
+
+    source: str
+    network: str
+    destination: str
+    other: str
+    tag: int
+    way: tuple[str, ...]
+
+    def finding(self) -> Finding:
+        """Return the leak as a finding, with the way as its witness."""
+        sent = f"tagged {self.tag} by the sender" if self.tag else "sent untagged"
+        rule = f"no frame of network {self.network} at ports of network {self.other}"
+        return Finding(f"{self.source} -> {self.destination}", rule, f"{sent}, it leaves by {' -> '.join(self.way)}")
+
+
+@dataclass(frozen=True, slots=True)
 class ForeignLine:
     """A configuration line that tagloom does not know, and that may change forwarding.
 
@@ -72,6 +106,8 @@ class Findings:
     invented_addresses  hosts whose MAC address tagloom made up: entries for them serve no real host
     uplinks  ports that lead to unknown addresses, to which frames are flooded
     flood_links_max, flood_ports_max  the most channels and hosts' ports that one such frame takes
+    networks  the networks of hosts, none if there is but one; the pairs are those of each
+    leaks     frames that come to a port of another network: a witness for each two networks
     unknown_lines  lines that the proof leaves out, None unless texts were read
     paste_order  whether every text works pasted top to bottom into a switch in its factory default; None if none is a
         list of lines
@@ -106,6 +142,8 @@ class Findings:
     uplinks: int = 0
     flood_links_max: int = 0
     flood_ports_max: int = 0
+    networks: tuple[Network, ...] = ()
+    leaks: tuple[Leak, ...] = ()
 
     @property
     def unreachable_pairs(self) -> int:
@@ -116,6 +154,11 @@ class Findings:
     def tagged_frames_safe(self) -> bool:
         """Return whether hosts may send tagged frames: either refused, or free of cycles and storms."""
         return not self.tagged_frames_cycle
+
+    @property
+    def isolated(self) -> bool:
+        """Return whether no frame of a host, untagged or tagged, comes to a port of another network."""
+        return not self.leaks
 
     @property
     def proven(self) -> bool:
@@ -136,6 +179,7 @@ class Findings:
             and self.storm_free
             and (self.broadcast_exactly_once or self.duplicates_allowed)
             and self.deadlock_free
+            and self.isolated
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -161,6 +205,9 @@ class Findings:
             "uplinks": self.uplinks,
             "flood_links_max": self.flood_links_max,
             "flood_ports_max": self.flood_ports_max,
+            "networks": [network.to_json() for network in self.networks],
+            "isolated": self.isolated,
+            "leaks": [asdict(leak) for leak in self.leaks],
             "channels": self.channels,
             "dependencies": self.dependencies,
             "fdb_entries_max": self.fdb_entries_max,

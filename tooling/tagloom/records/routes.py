@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from tagloom.errors import PlanError
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 UNUSED, DELIVERED = -2, -1
@@ -82,6 +83,20 @@ class Routes:
                 "use --assignment renamed",
             )
         return self.parent
+
+    def of_hosts(self, hosts: NDArray[np.int64]) -> Routes:
+        """Return the routes of some hosts, in their order, and of the sources that are theirs."""
+        if np.array_equal(hosts, np.arange(len(self.source_of_host))):
+            return self
+        kept, source_of_host = np.unique(self.source_of_host[hosts], return_inverse=True)
+        relation = self.relation
+        return replace(
+            self,
+            source_of_host=source_of_host.astype(np.int32),
+            root=self.root[kept],
+            parent=None if self.parent is None else self.parent[kept],
+            relation=None if relation is None else replace(relation, first=relation.first[kept]),
+        )
 
     @cached_property
     def sources(self) -> int:

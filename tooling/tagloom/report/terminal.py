@@ -130,6 +130,9 @@ def proof_lines(proof: Findings, hosts: int) -> list[str]:
         verdict("", storm, broadcasts, good_broadcast),
         verdict("", channels, "cycle" if proof.deadlock_cycle else "no cycle", proof.deadlock_free),
     ]
+    if proof.networks:
+        figure = f"{len(proof.networks)} networks" if proof.isolated else count(len(proof.leaks), "leak")
+        lines.append(verdict("", "no frame of a network at ports of others", figure, proof.isolated))
     if proof.uplinks:
         once = proof.storm_free and not any("address behind it" in finding.actual for finding in proof.findings)
         figure = count(proof.uplinks, "uplink") if once else "copies differ"

@@ -11,8 +11,11 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
 
 
-def plannable(fabric: Fabric, *, spoken: bool = True) -> None:
-    """Raise InputError for a fabric that cannot be planned; `spoken` requires models whose command line is known."""
+def plannable(fabric: Fabric, *, spoken: bool = True, networks: bool = False) -> None:
+    """Raise InputError for a fabric that cannot be planned.
+
+    `spoken` requires models whose command line is known; without `networks`, the hosts must be of one.
+    """
     speaking = [m for m in platforms.models() if platforms.load(m).grammar]
     known = ", ".join(speaking)
     findings = [
@@ -24,7 +27,8 @@ def plannable(fabric: Fabric, *, spoken: bool = True) -> None:
         for model in sorted({switch.model for switch in fabric.live} - set(speaking))
         if spoken
     ]
-    findings += several_networks(fabric, "plans")
+    if not networks:
+        findings += _several_networks(fabric, "regulate and timetables")
     if len(fabric.hosts) == 0:
         findings.append(Finding("hosts", "at least one host", "none"))
     if apart := [fabric.switches[s].name for s in fabric.apart]:
@@ -33,7 +37,7 @@ def plannable(fabric: Fabric, *, spoken: bool = True) -> None:
         raise InputError(findings)
 
 
-def several_networks(fabric: Fabric, what: str) -> list[Finding]:
+def _several_networks(fabric: Fabric, what: str) -> list[Finding]:
     """Return a finding for a fabric of several networks, which `what` do not cover yet."""
     if len(fabric.networks) < 2:
         return []
@@ -42,5 +46,5 @@ def several_networks(fabric: Fabric, what: str) -> list[Finding]:
 
 def refuse_networks(fabric: Fabric, what: str) -> None:
     """Raise InputError for a fabric of several networks, which `what` do not cover yet."""
-    if findings := several_networks(fabric, what):
+    if findings := _several_networks(fabric, what):
         raise InputError(findings)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.graph.search import reached
+from tagloom.platforms.port_names import port_name
 from tagloom.records.switch_state import BROADCAST, MAX_VLAN, Frames, Membership
 from tagloom.verify.aggregation import carrying
 
@@ -82,7 +83,7 @@ class Forwarding:
         """
         usable = np.flatnonzero(egresses & (self.egress_to != NOWHERE))
         to = self.egress_to[usable]
-        return self._fan_out(usable, to, self.fabric.head_port[self.egress_channel[usable]], egresses)
+        return self.fan_out(usable, to, self.fabric.head_port[self.egress_channel[usable]], egresses)
 
     def followed(
         self, egresses: NDArray[np.bool_], first: NDArray[np.int64]
@@ -99,12 +100,12 @@ class Forwarding:
     def injections(self, egresses: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return (host, first egress) of frames that flood from a host."""
         hosts = np.flatnonzero(self.inject != NOWHERE)
-        return self._fan_out(hosts, self.inject[hosts], self.fabric.host_port[hosts], egresses)
+        return self.fan_out(hosts, self.inject[hosts], self.fabric.host_port[hosts], egresses)
 
     def leaving(self, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return (index in `nodes`, egress) of frames that flood from nodes, whatever their port of arrival."""
         no_port = np.full(len(nodes), NOWHERE, np.int32)
-        return self._fan_out(
+        return self.fan_out(
             np.arange(len(nodes)), nodes.astype(np.int32), no_port, np.ones(len(self.egress_node), np.bool_)
         )
 
@@ -116,9 +117,10 @@ class Forwarding:
         first: NDArray[np.bool_] = (taking > 1) | ((taking == 1) & (only[self.egress_node] != self.egress_port))
         return first
 
-    def _fan_out(
+    def fan_out(
         self, who: NDArray[np.int64], node: NDArray[np.int32], in_port: NDArray[np.int32], egresses: NDArray[np.bool_]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return (`who`, egress) of frames that flood from `node`: all of its `egresses` but that at `in_port`."""
         count = self.egress_start[node + 1] - self.egress_start[node]
         index = np.repeat(np.arange(len(who)), count)
         nth = np.arange(len(index)) - np.repeat(np.cumsum(count) - count, count)
@@ -199,6 +201,15 @@ def forwarding(fabric: Fabric, state: FabricState, *, unicast: bool = True) -> F
         group_node=entries[3],
         group_port=entries[4],
     )
+
+
+def hop_names(model: Forwarding, egresses: list[int]) -> list[str]:
+    """Return egresses in words: the switch, the port, and the VLAN of frames there."""
+    return [
+        f"{port_name(model.fabric, int(model.node_switch[model.egress_node[w]]), int(model.egress_port[w]))}"
+        f" (VLAN {model.node_vlan[model.egress_node[w]]})"
+        for w in egresses
+    ]
 
 
 def addressed(model: Forwarding, fabric: Fabric, state: FabricState) -> Forwarding:

@@ -10,7 +10,7 @@ import numpy as np
 from tagloom import platforms
 from tagloom.errors import Finding
 from tagloom.graph.cycles import find_cycle, ranks
-from tagloom.platforms.port_names import channel_name, port_name
+from tagloom.platforms.port_names import channel_name
 from tagloom.records.findings import Findings
 from tagloom.records.switch_state import DEFAULT_VLAN, Membership
 from tagloom.units import format_ranges
@@ -18,7 +18,8 @@ from tagloom.verify.aggregation import misfits, unbound
 from tagloom.verify.broadcast import flood, flood_tagged
 from tagloom.verify.foreign import cycle_with_foreign, foreign_frames, host_vlans, outside_ports
 from tagloom.verify.foreign_reach import unguarded_vlans
-from tagloom.verify.forwarding import addressed, forwarding
+from tagloom.verify.forwarding import addressed, forwarding, hop_names
+from tagloom.verify.isolation import isolation
 from tagloom.verify.transient_ports import transient_ports_of
 from tagloom.verify.unicast import count, walk
 from tagloom.verify.uplinks import NO_UPLINKS, floods_to_uplinks
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
     from tagloom.verify.broadcast import Broadcast
     from tagloom.verify.foreign import ForeignFrames
     from tagloom.verify.forwarding import Forwarding
-    from tagloom.verify.unicast import Trouble
+    from tagloom.verify.unicast import Trouble, Unicast
+    from tagloom.verify.uplinks import UplinkFloods
 
 WITNESSES = 5  # findings shown of one kind; the counts are complete
 
@@ -54,6 +56,77 @@ class Plan:
     transient_ports: frozenset[tuple[str, int]] = frozenset()
 
 
+@dataclass(frozen=True, eq=False)
+class _NetworkProof:
+    """What the frames of one network's hosts do, among themselves.
+
+    model           of the fabric with those hosts alone
+    sent            the unicasts to each of the hosts' addresses, with the fabric as known by those
+    flooded, plain  broadcasts, and floods that entries for the broadcast address do not narrow
+    up              frames to unknown addresses, which uplinks of the network hear
+    """
+
+    model: Forwarding
+    sent: list[tuple[Fabric, Unicast]]
+    flooded: Broadcast
+    plain: Broadcast
+    up: UplinkFloods
+
+    @property
+    def floods(self) -> tuple[Broadcast, Broadcast]:
+        return self.flooded, self.plain
+
+    @property
+    def storm(self) -> list[int]:
+        return self.flooded.storm or self.plain.storm
+
+    @property
+    def pairs(self) -> int:
+        hosts = len(self.model.fabric.hosts)
+        return hosts * (hosts - 1)
+
+    @property
+    def lost_pairs(self) -> int:
+        return count([*self.up.lost, *(lost for _, each in self.sent for lost in each.lost)], self._hosts)
+
+    @property
+    def off_path_pairs(self) -> int:
+        return count(
+            [*self.up.repeated, *(off_path for _, each in self.sent for off_path in each.off_path)], self._hosts
+        )
+
+    @property
+    def _hosts(self) -> int:
+        return len(self.model.fabric.hosts)
+
+    def findings(self, plan: Plan) -> list[Finding]:
+        """Return findings for pairs, storms and copies."""
+        fabric = self.model.fabric
+        findings = _pair_findings(fabric, [*self.up.lost, *self.up.repeated], "one copy")
+        for known, each in self.sent:
+            findings += _pair_findings(known, each.lost, "delivery")
+            findings += _pair_findings(known, each.off_path, "its own path, pinned at every switch")
+        if self.storm:
+            around = " -> ".join(hop_names(self.model, self.storm))
+            findings.append(Finding("broadcast", "no storm", f"copies go round {around}"))
+        findings += _down_findings(self.model, sorted({*self.flooded.down, *self.plain.down}))
+        wrong = [w for w in self.flooded.wrong if not plan.duplicates_allowed or w[2] == 0]
+        return findings + _copy_findings(fabric, wrong, len(wrong) if plan.duplicates_allowed else self.flooded.wrongs)
+
+
+def _of_each_network(fabric: Fabric, state: FabricState, plan: Plan) -> list[_NetworkProof]:
+    found = []
+    for part, hosts in zip(fabric.by_network, fabric.networks.values(), strict=True):
+        routes = None if plan.routes is None else plan.routes.of_hosts(hosts)
+        model = forwarding(part, state)
+        sent = [(known, walk(each, routes)) for known, each in _by_each_address(model, state)]
+        flooded = flood(model, repeats=not plan.duplicates_allowed)
+        plain = _flood_past_group_entries(model, flooded)
+        up = floods_to_uplinks(model) if len(part.uplinks) and not (flooded.storm or plain.storm) else NO_UPLINKS
+        found.append(_NetworkProof(model, sent, flooded, plain, up))
+    return found
+
+
 def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Findings:
     """Prove what a fabric does from the states of its switches.
 
@@ -63,23 +136,21 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
       learned; nothing storms; every broadcast reaches every other host exactly once and never its sender;
     - the dependencies between channels, of unicasts and floods together, are acyclic, hence no deadlock under IEEE
       802.3x flow control (Dally and Seitz 1987); whether that and no storm also hold when hosts send tagged frames;
+    - with several networks the above among the hosts of each, the dependencies of all together; and no frame of a host,
+      untagged or tagged, reaches a port of another network;
     - cable ends fit, those of an aggregated link are bound at both; limits hold; spanning tree blocks nothing;
     - no other port that could be up is in the fabric's VLANs; no foreign frame from one storms or reaches a host.
     A link that the fabric declares down carries nothing, so pairs whose path crosses one are lost; to judge states for
     other links, pass `Fabric.with_links_up`.
     """
     plan = plan if plan is not None else Plan()
-    routes = plan.routes
-    model, ports = forwarding(fabric, state), max(fabric.ports, default=0) + 1
-    sent = [(known, walk(each, routes)) for known, each in _by_each_address(model, state)]
-    flooded = flood(model, repeats=not plan.duplicates_allowed)
-    plain = _flood_past_group_entries(model, flooded)
-    floods = [flooded, plain, *_transient_floods(fabric, state, plan)]
-    storm = next((each.storm for each in floods if each.storm), [])
-    up = floods_to_uplinks(model) if len(fabric.uplinks) and not storm else NO_UPLINKS
-    channels = len(fabric.tail)
-    steps = [*((each.held, each.wanted) for _, each in sent), *((each.held, each.wanted) for each in floods)]
-    keys = np.unique(np.concatenate([held * channels + wanted for held, wanted in steps]))
+    parts = _of_each_network(fabric, state, plan)
+    model = parts[0].model if len(parts) == 1 else forwarding(fabric, state, unicast=False)
+    ports, channels = max(fabric.ports, default=0) + 1, len(fabric.tail)
+    floods = [*(each for part in parts for each in part.floods), *_transient_floods(fabric, state, plan)]
+    sent = [each for part in parts for _, each in part.sent]
+    frames: list[Unicast | Broadcast] = [*sent, *floods]
+    keys = np.unique(np.concatenate([each.held * channels + each.wanted for each in frames]))
     held, wanted = keys // max(1, channels), keys % max(1, channels)
     cycle = find_cycle(channels, held, wanted)
     around = _around_with_tags(model, keys)
@@ -87,18 +158,11 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     shared, waits = (
         ([], False) if cycle or foreign.storm else cycle_with_foreign(fabric, state, (held, wanted), foreign)
     )
-    hosts = len(fabric.hosts)
-    findings: list[Finding] = []
-    findings += _pair_findings(fabric, [*up.lost, *up.repeated], "one copy")
-    for known, each in sent:
-        findings += _pair_findings(known, each.lost, "delivery")
-        findings += _pair_findings(known, each.off_path, "its own path, pinned at every switch")
-    if storm:
-        findings.append(Finding("broadcast", "no storm", "copies go round " + " -> ".join(_hop_names(model, storm))))
+    findings = [finding for part in parts for finding in part.findings(plan)]
+    storm = any(each.storm for each in floods)
+    if storm and not any(part.storm for part in parts):
+        findings.append(Finding("broadcast", "no storm", "copies from a port of a host that comes or goes circulate"))
     findings += _storm_and_host_findings(model, foreign)
-    findings += _down_findings(model, sorted({*flooded.down, *plain.down}))
-    wrong = [w for w in flooded.wrong if not plan.duplicates_allowed or w[2] == 0]
-    findings += _copy_findings(fabric, wrong, len(wrong) if plan.duplicates_allowed else flooded.wrongs)
     named = tuple(channel_name(fabric, c) for c in cycle)
     if named:
         findings.append(Finding("channels", "no dependency cycle", "; ".join(named)))
@@ -108,13 +172,14 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     findings += unbound(fabric, state)
     findings += _outside_members(fabric, state, plan.transient_ports)
     findings += _limit_findings(fabric, state)
+    networks, leaks = isolation(model, state)
+    findings += [leak.finding() for leak in leaks[:WITNESSES]]
     return Findings(
-        pairs=hosts * (hosts - 1),
-        reachable_pairs=hosts * (hosts - 1)
-        - count([*up.lost, *(lost for _, each in sent for lost in each.lost)], hosts),
-        off_path_pairs=count([*up.repeated, *(off_path for _, each in sent for off_path in each.off_path)], hosts),
+        pairs=sum(part.pairs for part in parts),
+        reachable_pairs=sum(part.pairs - part.lost_pairs for part in parts),
+        off_path_pairs=sum(part.off_path_pairs for part in parts),
         storm_free=not storm and not foreign.storm,
-        broadcast_exactly_once=not storm and flooded.once,
+        broadcast_exactly_once=not storm and all(part.flooded.once for part in parts),
         deadlock_free=not cycle and not waits,
         channels=channels,
         dependencies=len(keys),
@@ -131,20 +196,19 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
         foreign_unguarded=unguarded_vlans(fabric, state, foreign.vlans),
         invented_addresses=sum(host.invented for host in fabric.hosts),
         uplinks=len(fabric.uplinks),
-        flood_links_max=up.links,
-        flood_ports_max=up.ports,
+        flood_links_max=max(part.up.links for part in parts),
+        flood_ports_max=max(part.up.ports for part in parts),
+        networks=networks,
+        leaks=leaks,
     )
 
 
 def dependencies(fabric: Fabric, state: FabricState) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the channel dependencies of all unicasts and floods that states allow, as (held, wanted)."""
-    model = forwarding(fabric, state)
-    flooded = flood(model)
-    unicasts = [walk(each, None) for _, each in _by_each_address(model, state)]
-    floods = [flooded, _flood_past_group_entries(model, flooded)]
-    held = [*(each.held for each in unicasts), *(each.held for each in floods)]
-    wanted = [*(each.wanted for each in unicasts), *(each.wanted for each in floods)]
-    return np.concatenate(held), np.concatenate(wanted)
+    parts = _of_each_network(fabric, state, Plan())
+    frames: list[Unicast | Broadcast] = [each for part in parts for _, each in part.sent]
+    frames += [each for part in parts for each in part.floods]
+    return np.concatenate([each.held for each in frames]), np.concatenate([each.wanted for each in frames])
 
 
 def _around_with_tags(model: Forwarding, keys: NDArray[np.int64]) -> list[str]:
@@ -158,7 +222,7 @@ def _around_with_tags(model: Forwarding, keys: NDArray[np.int64]) -> list[str]:
     tagged = flood_tagged(model)
     together = np.unique(np.concatenate([keys, tagged.held * channels + tagged.wanted]))
     cycle = find_cycle(channels, together // max(1, channels), together % max(1, channels))
-    return _hop_names(model, tagged.storm) or [channel_name(model.fabric, c) for c in cycle]
+    return hop_names(model, tagged.storm) or [channel_name(model.fabric, c) for c in cycle]
 
 
 def _by_each_address(model: Forwarding, state: FabricState) -> list[tuple[Fabric, Forwarding]]:
@@ -168,15 +232,18 @@ def _by_each_address(model: Forwarding, state: FabricState) -> list[tuple[Fabric
 
 
 def broadcasts_once(fabric: Fabric, state: FabricState) -> bool:
-    """Return whether every host's broadcast reaches every other host exactly once, and never returns to it.
+    """Return whether every host's broadcast reaches every other of its network exactly once, and never returns to it.
 
     Likewise one copy of a frame to an unknown address must reach every uplink, whatever switches have learned.
     """
-    model = forwarding(fabric, state, unicast=False)
-    if not flood(model, repeats=False).once:
-        return False
-    up = floods_to_uplinks(model) if len(fabric.uplinks) else NO_UPLINKS
-    return not (up.lost or up.repeated)
+    for part in fabric.by_network:
+        model = forwarding(part, state, unicast=False)
+        if not flood(model, repeats=False).once:
+            return False
+        up = floods_to_uplinks(model) if len(part.uplinks) else NO_UPLINKS
+        if up.lost or up.repeated:
+            return False
+    return True
 
 
 def foreign_findings(fabric: Fabric, state: FabricState) -> list[Finding]:
@@ -209,7 +276,7 @@ def _storm_and_host_findings(model: Forwarding, foreign: ForeignFrames) -> list[
     findings: list[Finding] = []
     if foreign.storm:
         where = f"VLAN {int(model.node_vlan[model.egress_node[foreign.storm[0]]])}, from ports outside the fabric"
-        around = " -> ".join(_hop_names(model, foreign.storm))
+        around = " -> ".join(hop_names(model, foreign.storm))
         findings.append(Finding(where, "no storm", f"copies go round {around}, where no spanning tree runs"))
     return findings + [
         Finding(
@@ -259,16 +326,8 @@ def _down_findings(model: Forwarding, egresses: list[int]) -> list[Finding]:
     for egress in egresses:
         first.setdefault(int(model.egress_channel[egress]) // 2, egress)
     return [
-        Finding("flooding", "nothing sent on a link that is declared down", _hop_names(model, [egress])[0])
+        Finding("flooding", "nothing sent on a link that is declared down", hop_names(model, [egress])[0])
         for egress in list(first.values())[:WITNESSES]
-    ]
-
-
-def _hop_names(model: Forwarding, egresses: list[int]) -> list[str]:
-    return [
-        f"{port_name(model.fabric, int(model.node_switch[model.egress_node[w]]), int(model.egress_port[w]))}"
-        f" (VLAN {model.node_vlan[model.egress_node[w]]})"
-        for w in egresses
     ]
 
 

@@ -99,10 +99,21 @@ def _state_and_count(
 ) -> tuple[FabricState, int]:
     """Return the state of every switch and the number of VLANs, whether or not the models can hold them."""
     if assignment == "renamed":
+        _refuse_shared_ports(fabric)
         state = with_all_addresses(fabric, renamed(fabric, routes, fabric.first_vlan, tree).states(tagged_links=False))
         return state, max((len(held.vlans) - 1 for held in state.values()), default=0)
     draft, vlans, _ = fixed(fabric, routes, fabric.first_vlan)
     return with_all_addresses(fabric, draft.states(tagged_links=True)), vlans
+
+
+def _refuse_shared_ports(fabric: Fabric) -> None:
+    """Raise PlanError for several networks: between switches, renamed VLANs leave frames without a tag to part them."""
+    if len(fabric.networks) > 1:
+        raise PlanError(
+            "renamed VLANs tell frames apart by the port they come in by, which several networks would share",
+            f"the networks {', '.join(fabric.networks)}",
+            "use --assignment fixed, which gives each network VLANs of its own",
+        )
 
 
 def weave_detours(

@@ -131,9 +131,20 @@ def fixed(
 
     Ports of links are tagged members of the VLANs whose tree uses the link, host ports untagged members of all; a
     host's PVID is the VLAN of its source. A static entry exists at every switch of a path and nowhere else. Trees are
-    numbered from `first_vlan`.
+    numbered from `first_vlan`. Every host network has VLANs of its own, whose trees reach its hosts alone; detours are
+    of fabrics that have one.
     """
-    draft = Draft(fabric)
+    draft, vlans, vlan_of_detour = Draft(fabric), 0, np.empty(0, np.int64)
+    for part, hosts in zip(fabric.by_network, fabric.networks.values(), strict=True):
+        added, vlan_of_detour = _join_network(draft, part, routes.of_hosts(hosts), first_vlan + vlans, detours)
+        vlans += added
+    return draft, vlans, vlan_of_detour
+
+
+def _join_network(
+    draft: Draft, fabric: Fabric, routes: Routes, first_vlan: int, detours: DetourTrees | None
+) -> tuple[int, NDArray[np.int64]]:
+    """Add the VLANs of one network, numbered from `first_vlan`; return their number and the VLAN of each detour."""
     blocks: list[tuple[NDArray[np.integer], ...]] = []
     links_of, tree_of, of_detour = trees(fabric, routes, detours)
     at_switch = [np.flatnonzero(fabric.host_switch == s) for s in range(len(fabric.switches))] if len(of_detour) else []
@@ -165,7 +176,7 @@ def fixed(
     for s in range(len(fabric.switches)):
         rows_here = order[bounds[s] : bounds[s + 1]]
         draft.enter(s, vlan_of[rows_here], mac[rows_here], port[rows_here])
-    return draft, len(links_of), first_vlan + of_detour
+    return len(links_of), first_vlan + of_detour
 
 
 def _ports(fabric: Fabric, rows: list[tuple[NDArray[np.int64], NDArray[np.int32]]]) -> NDArray[np.int64]:

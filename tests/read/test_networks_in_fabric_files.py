@@ -3,7 +3,6 @@
 import pytest
 
 from fabrics import make_fabric
-from tagloom import pipeline
 from tagloom.errors import InputError
 from tagloom.read.fabric_file import parse_fabric
 from tagloom.read.fabric_text import format_fabric
@@ -47,10 +46,3 @@ def test_everything_wrong_with_networks_is_found_at_once():
         "test:7  networks.c: expected at least one host, actual none",
         "test:8  networks.d: expected a list, actual 3",
     ]
-
-
-def test_what_does_not_cover_networks_yet_refuses_them(templates):
-    fabric = make_fabric("ring", 3, extra="networks: {a: [h0]}\n")
-    for command in (lambda: pipeline.plan(fabric, templates), lambda: pipeline.prove(fabric, {}, None)):
-        with pytest.raises(InputError, match=r"networks: expected one network: .* actual a default"):
-            command()

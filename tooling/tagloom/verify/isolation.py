@@ -1,0 +1,115 @@
+"""Find frames that come from hosts of one network to ports of another, whatever tags the hosts give them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tagloom.graph.search import hops_from, reached
+from tagloom.records.findings import Leak, Network
+from tagloom.records.switch_state import Frames, Membership
+from tagloom.verify.forwarding import hop_names
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tagloom.records.switch_state import FabricState, SwitchState
+    from tagloom.verify.forwarding import Forwarding
+
+    Steps = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+def isolation(model: Forwarding, state: FabricState) -> tuple[tuple[Network, ...], tuple[Leak, ...]]:
+    """Return the networks of a fabric, none if there is one, and a leak for each two between which there is one.
+
+    A host may send to any address, from any address, with any tags. A frame that an entry pins, or that a switch has
+    learned the place of, leaves by one of the ports by which a flood leaves; so floods are followed, in every VLAN that
+    its port lets it into. A frame that leaves a switch untagged over a link may have another tag below the one it came
+    with, a priority tag (VLAN id 0) included: behind such a link it is in any VLAN that the port there lets tagged
+    frames into.
+    """
+    fabric = model.fabric
+    if len(fabric.networks) < 2:
+        return (), ()
+    before, after = _steps(model, state)
+    starts = _starts(model)
+    number = np.empty(len(fabric.hosts), np.int64)
+    for i, hosts in enumerate(fabric.networks.values()):
+        number[hosts] = i
+    at = fabric.port_host[model.node_switch[model.egress_node], model.egress_port]
+    names, networks, leaks = list(fabric.networks), list[Network](), list[Leak]()
+    for i, name in enumerate(names):
+        mine = number[starts.host] == i
+        live = reached(len(at), before, after, np.unique(starts.egress[mine]))
+        injected = model.inject[fabric.networks[name]]
+        vlans = np.unique(model.node_vlan[injected[injected >= 0]])
+        networks.append(Network(name, len(fabric.networks[name]), tuple(vlans.tolist())))
+        astray = np.flatnonzero(live & (at >= 0) & (number[at] != i))
+        _, first = np.unique(number[at[astray]], return_index=True)
+        leaks += [_leak(model, (before, after), starts, mine, int(astray[each])) for each in first.tolist()]
+    return tuple(networks), tuple(leaks)
+
+
+class _Starts(NamedTuple):
+    """The first egresses of frames that hosts send: the host, the egress, and the VLAN id of the host's tag or 0."""
+
+    host: NDArray[np.int64]
+    egress: NDArray[np.int64]
+    tag: NDArray[np.int64]
+
+
+def _starts(model: Forwarding) -> _Starts:
+    fabric, everywhere = model.fabric, np.ones(len(model.egress_node), np.bool_)
+    untagged = model.injections(everywhere)
+    who = np.arange(len(model.tag_node))
+    sent, egress = model.fan_out(who, model.tag_node, model.tag_port, everywhere)
+    host = fabric.port_host[model.node_switch[model.tag_node[sent]], model.tag_port[sent]].astype(np.int64)
+    tag = model.node_vlan[model.tag_node[sent]].astype(np.int64)
+    return _Starts(
+        np.concatenate([untagged[0], host]),
+        np.concatenate([untagged[1], egress]),
+        np.concatenate([np.zeros(len(untagged[0]), np.int64), tag]),
+    )
+
+
+def _steps(model: Forwarding, state: FabricState) -> Steps:
+    """Return (egress, next egress) of floods, by the tag that each frame has and by any that may be below it."""
+    fabric, everywhere = model.fabric, np.ones(len(model.egress_node), np.bool_)
+    start = np.searchsorted(model.node_switch, np.arange(len(fabric.switches) + 1))
+    how = np.empty(len(model.egress_node), np.uint8)
+    for s, switch in enumerate(fabric.switches):
+        here = slice(*np.searchsorted(model.egress_node, start[s : s + 2]).tolist())
+        how[here] = state[switch.name].membership[model.egress_node[here] - start[s], model.egress_port[here] - 1]
+    bare = np.flatnonzero((how == Membership.UNTAGGED) & (model.egress_channel >= 0))
+    rows = [model.steps(everywhere)]
+    for channel in np.unique(model.egress_channel[bare]).tolist():
+        s, port = int(fabric.head[channel]), int(fabric.head_port[channel])
+        taken = start[s] + _tagged_rows(state[fabric.switches[s].name], port)
+        leaving = bare[model.egress_channel[bare] == channel]
+        egress, node = (each.ravel() for each in np.meshgrid(leaving, taken, indexing="ij"))
+        rows.append(model.fan_out(egress, node.astype(np.int32), np.full(len(node), port, np.int32), everywhere))
+    return np.concatenate([row[0] for row in rows]), np.concatenate([row[1] for row in rows])
+
+
+def _tagged_rows(held: SwitchState, port: int) -> NDArray[np.int64]:
+    """Return the VLANs, by their rows, that a port lets tagged frames into."""
+    if held.frames[port - 1] == Frames.UNTAGGED_ONLY:
+        return np.empty(0, np.int64)
+    return np.flatnonzero((held.membership[:, port - 1] != Membership.NONE) | ~held.ingress_filter[port - 1])
+
+
+def _leak(model: Forwarding, steps: Steps, starts: _Starts, mine: NDArray[np.bool_], last: int) -> Leak:
+    """Return one of the shortest ways by which a frame of a network, whose `starts` are `mine`, leaves by an egress."""
+    fabric, hosts, (before, after) = model.fabric, model.fabric.hosts, steps
+    away = hops_from(len(model.egress_node), after, before, last)
+    first = np.flatnonzero(mine)[np.argmin(away[starts.egress[mine]])]
+    way = [int(starts.egress[first])]
+    while way[-1] != last:
+        onward = after[before == way[-1]]
+        way.append(int(onward[np.argmin(away[onward])]))
+    source = hosts[starts.host[first]]
+    end = hosts[fabric.port_host[model.node_switch[model.egress_node[last]], model.egress_port[last]]]
+    return Leak(
+        source.name, source.network, end.name, end.network, int(starts.tag[first]), tuple(hop_names(model, way))
+    )
