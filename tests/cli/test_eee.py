@@ -69,8 +69,7 @@ def test_a_forecast_gives_intervals_and_verdicts_and_refuses_time_outs_below_ts(
     status, page = answer("predict", build, *traffic, "--eee", "1e-3,182e-6,60e-6")
     assert status == 0
     low, high = page["intervals"]["seconds_predicted"]
-    assert low == 2
-    assert low < page["seconds_predicted"] < high
+    assert 2 < low < page["seconds_predicted"] < high  # in every order some message finds its links asleep
     assert {port["host"] for port in page["ports"]} == {"h0", "h1", "h2", "h3"}
     assert page["eee_saved_watts"] == 0  # no 5324 knows EEE
     every = answer("predict", build, *traffic, "--eee-links", "all")[1]

@@ -48,7 +48,7 @@ def sleepy(tmp_path_factory):
     from tagloom.cli import main  # noqa: PLC0415 - as above
 
     assert main(["plan", str(home / "f.yml"), "-o", str(home / "b")]) == 0
-    rows = "h0,h1,1000,10\nh2,h3,800000,800\nh4,h5,50000000,50000\n"
+    rows = "h0,h1,1000,10\nh2,h3,800000,800\nh3,h2,800000,800\nh4,h5,50000000,50000\n"
     (home / "t.csv").write_text(f"# seconds: 1\nsource,destination,bytes,messages\n{rows}")
     watts = {"powerconnect-5548": PortWatts(20.0, {1000: 1.5}, "a meter")}
     found = report(home / "b", at_seconds=MONDAY, traffic_file=home / "t.csv", eee=POWERCONNECT_5548, power=watts)

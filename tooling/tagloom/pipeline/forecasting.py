@@ -15,6 +15,7 @@ from tagloom.pipeline.files import read_build
 from tagloom.predict.eee import POWERCONNECT_5548
 from tagloom.predict.interruption import interruption, lost_figure
 from tagloom.predict.links import predict
+from tagloom.predict.orders import can_be_replayed, replay_orders
 from tagloom.predict.performance import move
 from tagloom.predict.rate_switch import switched_in_place
 from tagloom.predict.sweep import FIGURES, NONE, row_of
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from tagloom.records.forecast import Forecast, Interruption
     from tagloom.records.observation import Observation
     from tagloom.records.routes import Routes
-    from tagloom.records.simulation import Program
+    from tagloom.records.simulation import Network, Program
     from tagloom.records.sleep import Eee
     from tagloom.records.traffic import Traffic
 
@@ -72,7 +73,8 @@ def predict_build(build: Build, question: Question) -> Forecast:
     """Forecast a build, with settings if given, against the same cabling with every link on.
 
     Before, every link is up, and at its ports' best speed if the settings slow it. Paths are those of the build if the
-    same links are up, else what `tagloom plan` would choose. Raises InputError.
+    same links are up, else what `tagloom plan` would choose. A run's messages are replayed in their order if known,
+    else in random ones; traffic of too many pairs is only bounded by its channels. Raises InputError.
     """
     refuse_networks(build.fabric, "forecasts")
     before, after = _compared(build, question.settings)
@@ -93,9 +95,15 @@ def predict_build(build: Build, question: Question) -> Forecast:
     eee = question.eee or (POWERCONNECT_5548 if question.every_link or _sleeps(after) else None)
     every = routes if question.every_link else None
     replayed = None
-    if question.program is not None and traffic is not None:
-        replayed = _replayed(question.program, (before, old), (after, new), eee, every_link=question.every_link)
-        traffic = replace(traffic, seconds=traffic.seconds or replayed.seconds)
+    if traffic is not None and (question.program is not None or can_be_replayed(traffic)):
+        sent = traffic.messages
+        awake_before = network_of(before, old, sent, None, every_link=False)
+        as_forecast = network_of(after, new, sent, eee, every_link=question.every_link)
+        if question.program is None:
+            replayed = replay_orders(awake_before, as_forecast, traffic)
+        else:
+            replayed = _replayed(question.program, awake_before, as_forecast)
+            traffic = replace(traffic, seconds=traffic.seconds or replayed.seconds)
     found = predict(before, after, traffic, eee, every, moved, question.power, question.rates, replayed)
     if traffic is not None and traffic.seconds and moved is not None:
         found = replace(found, rate_switch=switched_in_place(before, after, moved[0].flows, traffic.seconds))
@@ -107,14 +115,11 @@ def predict_build(build: Build, question: Question) -> Forecast:
     return replace(found, assumed=(*found.assumed, *remarks))
 
 
-def _replayed(
-    program: Program, before: tuple[Fabric, Routes], after: tuple[Fabric, Routes], eee: Eee | None, *, every_link: bool
-) -> Replay:
+def _replayed(program: Program, before: Network, after: Network) -> Replay:
     """Replay a run's messages with every link on and awake, then as forecast, without sleep and with it."""
-    asleep = network_of(*after, program, eee, every_link=every_link)
-    first = replay(network_of(*before, program, None, every_link=False), program)
-    second = replay(awake(asleep), program)
-    third = replay(asleep, program) if eee is not None else second
+    first = replay(before, program)
+    second = replay(awake(after), program)
+    third = replay(after, program)
     return Replay(len(program.destination), len(program.compute_seconds), first, third - second, second - first)
 
 
@@ -155,10 +160,10 @@ def with_profile(traffic: Traffic | None, profile: Traffic, where: str) -> Traff
         findings.append(Finding(where, expected, "none"))
     if findings:
         raise InputError(findings)
-    inside, remarks = profile.communication_seconds, profile.remarks
     if traffic is None:
         return profile
-    return replace(traffic, seconds=profile.seconds, communication_seconds=inside, remarks=traffic.remarks + remarks)
+    inside, remarks = profile.communication_seconds, traffic.remarks + profile.remarks
+    return replace(traffic, seconds=profile.seconds, communication_seconds=inside, remarks=remarks, calls=profile.calls)
 
 
 def _compared(build: Build, settings: Path | None) -> tuple[Fabric, Fabric]:

@@ -81,7 +81,7 @@ def forecast(  # noqa: PLR0913 - what a forecast depends on
     Bandwidth and latency: `moved` is how before and after move the traffic. Communication time grows by the model's
     ratio; its base is the profile's seconds, else the model's. Computation time stays.
 
-    If a run's messages were `replayed`, the replay decides how much longer the run takes.
+    If a run's messages were `replayed`, in their order or in random ones, that decides how much longer the run takes.
 
     Without traffic the seconds are 0. Raises InputError if the traffic has no duration, or does not fit into it.
     """
@@ -150,9 +150,7 @@ def _run_time(
         seconds + asleep["most"] + high,
     )  # fmt: skip
     if replayed is not None:
-        source = "the run's messages replayed over links that sleep; interval: the worst error measured (eee-errors.md)"
-        ends = (seconds + added) * (1 - REPLAY_ERROR), (seconds + added) * (1 + REPLAY_ERROR)
-        predicted = Figure(seconds + added, "s", source, *ends)
+        predicted = _replayed_seconds(seconds, added, replayed)
     found = {
         "seconds_base": Figure(seconds, "s", "given with the traffic", seconds, seconds),
         "seconds_predicted": predicted,
@@ -164,6 +162,17 @@ def _run_time(
         source = "run time less the mean time inside MPI calls, as the profile says"
         found["computation_seconds"] = Figure(seconds - inside, "s", source, seconds - inside, seconds - inside)
     return found
+
+
+def _replayed_seconds(seconds: float, added: float, replayed: Replay) -> Figure:
+    """Return how long the run takes, with the interval of the orders replayed, or of the error of a known order."""
+    if replayed.least_seconds is not None and replayed.most_seconds is not None:
+        source = f"median of {replayed.orders} random orders of the messages, replayed; interval: nine in ten of them"
+        ends = seconds + replayed.least_seconds, seconds + replayed.most_seconds
+    else:
+        source = "the run's messages replayed over links that sleep; interval: the worst error measured (eee-errors.md)"
+        ends = (seconds + added) * (1 - REPLAY_ERROR), (seconds + added) * (1 + REPLAY_ERROR)
+    return Figure(seconds + added, "s", source, *ends)
 
 
 def _checked_seconds(traffic: Traffic) -> float:

@@ -52,7 +52,7 @@ def predict(  # noqa: PLR0913 - what a forecast depends on
 
     found = forecast(before, after, traffic, watts, toggle_seconds, eee, flows, moved, power, replayed)
     saved = _saved(before, after, watts)
-    assumed = _assumed(before, traffic, eee, moved)
+    assumed = _assumed(before, traffic, eee, moved, replayed)
     found = replace(found, causes={**found.causes, "saving": saved}, assumed=assumed)
     return replace(found, energy=energy(before, after, found, rates or Rates(), power))
 
@@ -68,12 +68,22 @@ def _saved(before: Fabric, after: Fabric, watts: Callable[[Fabric], float]) -> t
 
 
 def _assumed(
-    before: Fabric, traffic: Traffic | None, eee: Eee | None, moved: tuple[Moved, Moved] | None
+    before: Fabric,
+    traffic: Traffic | None,
+    eee: Eee | None,
+    moved: tuple[Moved, Moved] | None,
+    replayed: Replay | None,
 ) -> tuple[str, ...]:
     said = []
+    if replayed is not None and replayed.orders > 1:
+        said.append(
+            f"messages come in {replayed.steps} steps in unknown order, those of a pair alike; in each step every host "
+            "computes alike long, sends, and waits for what is sent to it (--trace knows better)"
+        )
     if traffic is not None and moved is not None:
-        said.append("all traffic begins at once, flows share channels max-min fair, hosts send at 1 Gb/s")
-        if traffic.communication_seconds is None:
+        alone = "for bandwidth, " if replayed is not None else ""
+        said.append(f"{alone}all traffic begins at once, flows share channels max-min fair, hosts send at 1 Gb/s")
+        if traffic.communication_seconds is None and replayed is None:
             said.append("only what the network takes longer counts: no --profile says how much was communication")
     if traffic is not None and eee is not None:
         said.append(f"host ports sleep after {eee.timeout_seconds * 1e6:g} us ({eee.source}); Poisson messages")

@@ -31,16 +31,15 @@ def awake(network: Network) -> Network:
     return network._replace(timeout_seconds=np.full_like(network.timeout_seconds, NEVER))
 
 
-def network_of(fabric: Fabric, routes: Routes, program: Program, eee: Eee | None, *, every_link: bool) -> Network:
-    """Return the links that the messages of a program cross by the planned paths.
+def network_of(
+    fabric: Fabric, routes: Routes, sent: NDArray[np.float64], eee: Eee | None, *, every_link: bool
+) -> Network:
+    """Return the links that messages cross by the planned paths; `sent` float64[H, H], above 0 where pairs send any.
 
     Channels are numbered as in `Flows`. Links of hosts sleep by `eee`, with `every_link` those between switches too.
     Raises ValueError if a path is missing.
     """
     hosts, inner = len(fabric.hosts), len(fabric.tail)
-    step_rank = np.repeat(np.arange(len(program.first_message) - 1), np.diff(program.first_message))
-    sent = np.zeros((hosts, hosts))
-    sent[step_rank % hosts, program.destination] = 1.0
     flows = flows_of(fabric, routes, sent)
     length = np.zeros(hosts * hosts, np.int64)
     length[flows.source.astype(np.int64) * hosts + flows.destination] = flows.hops + 2  # one channel more than switches

@@ -111,6 +111,8 @@ class Replay:
 
     seconds   of the replay before, with every link on and awake
     sleep_seconds, network_seconds   seconds added by sleep, and by other paths and speeds
+    orders    1 if the order of the messages was known, else how many random ones were replayed; then the seconds are
+              medians, and nine in ten orders add from least_seconds to most_seconds in all
     """
 
     messages: int
@@ -118,6 +120,9 @@ class Replay:
     seconds: float
     sleep_seconds: float
     network_seconds: float
+    orders: int = 1
+    least_seconds: float | None = None
+    most_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

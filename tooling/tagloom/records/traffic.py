@@ -22,6 +22,7 @@ class Traffic:
     seconds       its duration, or None if unknown
     communication_seconds  mean time of a process inside MPI calls, or None if unknown
     remarks       what the source format cannot express, for people
+    calls         how often a process called MPI to send, on average, a collective once; None if unknown
     """
 
     volume_bytes: NDArray[np.float64]
@@ -29,6 +30,7 @@ class Traffic:
     seconds: float | None = None
     remarks: tuple[str, ...] = ()
     communication_seconds: float | None = None
+    calls: float | None = None
 
     def __post_init__(self) -> None:
         if self.volume_bytes.shape != self.messages.shape or np.any(np.diag(self.volume_bytes)):

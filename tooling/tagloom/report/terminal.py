@@ -380,7 +380,9 @@ def forecast_payload(forecast: Forecast, fabric: Fabric | None = None) -> dict[s
     payload["warnings"] = _warnings(payload)
     cut = forecast.interruption
     payload["interruptions"] = [] if cut is None else _interrupted(cut, fabric)
-    payload["trace"] = None if forecast.replay is None else asdict(forecast.replay)
+    ordered = forecast.replay is not None and forecast.replay.orders == 1
+    payload["trace" if ordered else "orders"] = None if forecast.replay is None else asdict(forecast.replay)
+    payload["orders" if ordered else "trace"] = None
     payload["rate_switch"] = None if forecast.rate_switch is None else asdict(forecast.rate_switch)
     return payload
 
@@ -455,11 +457,13 @@ def forecast_lines(payload: Mapping[str, Any]) -> list[str]:
             f"{count(switched['links'], 'link')} that change speed under traffic, without a rollout, would lose "
             f"{switched['lost_bytes']:,.0f} bytes in up to {switched['outage_seconds']:.1f} s",
         )
-    if traced := payload.get("trace"):
+    if traced := payload.get("trace") or payload.get("orders"):
+        orders = f", {traced['orders']} random orders of them" if traced["orders"] > 1 else ""
         lines += row(
             "replayed",
-            f"{count(traced['messages'], 'message')} in {count(traced['steps'], 'step')}: {traced['seconds']:.4g} s "
-            f"awake, {traced['network_seconds']:+.3g} s by paths and speeds, {traced['sleep_seconds']:+.3g} s by sleep",
+            f"{count(traced['messages'], 'message')} in {count(traced['steps'], 'step')}{orders}: "
+            f"{traced['seconds']:.4g} s awake, {traced['network_seconds']:+.3g} s by paths and speeds, "
+            f"{traced['sleep_seconds']:+.3g} s by sleep",
         )
     saved = [f"{name} {amount:.1f} W" for name, amount in payload["causes"].get("saving", ())]
     lines += row("saved by", "; ".join(saved) or "nothing: every link is on, at its best speed")
