@@ -87,21 +87,6 @@ def _assumed(args: argparse.Namespace, all_found: Findings) -> tuple[Any, Any, A
     return rates, eee, power
 
 
-def _export(args: argparse.Namespace, screen: Screen) -> int:
-    from tagloom import pipeline
-    from tagloom.report.exports import export
-
-    build = pipeline.read_build(args.build, states=False)
-    text = export(args.format, build.fabric, build.routes)
-    if args.output is None:
-        screen.say(text.rstrip())
-    else:
-        write_whole(args.output, text)
-        screen.say(f"wrote     {args.output}")
-    screen.answer({"format": args.format, "text": text if args.output is None else "", "wrote": str(args.output or "")})
-    return GOOD
-
-
 def _kept(
     args: argparse.Namespace, payload: Mapping[str, Any], build: Any, traffic: Any
 ) -> tuple[dict[str, Any], list[str]]:
@@ -342,13 +327,6 @@ def add(commands: Commands) -> None:  # noqa: PLR0915 - a statement for each opt
         "--power", type=Path, metavar="FILE", help="YAML file of watts by model, used before tagloom's own figures"
     )
     predict.add_argument("--csv", type=Path, metavar="FILE", help="write all numbers, with intervals and sources")
-
-    export = commands.add("export", _export, "write a build in another tool's format")
-    export.add_argument(
-        "format", choices=["simgrid", "graphml", "dot"], metavar="FORMAT", help="simgrid (with routes), graphml or dot"
-    )
-    export.add_argument("build", type=Path, metavar="BUILD", help="a build")
-    export.add_argument("-o", "--output", type=Path, metavar="FILE", help="write here instead of to standard output")
     predict.add_argument("--record", action="store_true", help=f"keep the forecast in {FORECASTS} beside the build")
     predict.add_argument("--store", type=Path, metavar="FILE", help="keep the forecast in this file")
     predict.add_argument("--figures", type=Path, metavar="DIR", help="draw figures, PDF and PNG")

@@ -1,4 +1,4 @@
-"""Export a planned fabric in the formats of other tools: SimGrid platforms, GraphML, Graphviz."""
+"""Export a fabric, or a build of it, in the formats of other tools."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from tagloom import platforms
 from tagloom.graph.flows import flows_of
 from tagloom.platforms.power import latency_seconds
 from tagloom.records.fabric import DEFAULT_SPEED_MBPS
+from tagloom.report.batfish import layer1
+from tagloom.report.lab_topologies import containerlab, netlab
+from tagloom.report.monitoring import alert_rules, dashboard
+from tagloom.report.slurm import topology_conf
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tagloom.records.fabric import Fabric
     from tagloom.records.routes import Routes
 
-FORMATS = ("simgrid", "graphml", "dot")
 SIMGRID_HEAD = """<?xml version="1.0"?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
 <!-- Every channel is a link of its own, every ordered pair of hosts a route: the planned one.
@@ -27,13 +30,6 @@ SIMGRID_HEAD = """<?xml version="1.0"?>
      rates set network/model:CM02, both factors 1, weight-S, crosstraffic and TCP-gamma 0, and all latencies to 0. -->
 <platform version="4.1">
 """
-
-
-def export(kind: str, fabric: Fabric, routes: Routes) -> str:
-    """Return a fabric and its planned routes as `kind`, one of FORMATS. The graphs carry no routes."""
-    if kind == "simgrid":
-        return "".join(simgrid(fabric, routes))
-    return graphml(fabric) if kind == "graphml" else dot(fabric)
 
 
 def simgrid(fabric: Fabric, routes: Routes, *, latency: bool = True) -> Iterator[str]:
@@ -104,3 +100,19 @@ def dot(fabric: Fabric) -> str:
         lines.append(f"  {quoted(host.name)} [shape=ellipse];")
         lines.append(f"  {quoted(host.name)} -- {quoted(fabric.switches[host.switch].name)};")
     return "\n".join([*lines, "}"]) + "\n"
+
+
+# What a fabric is enough for.
+OF_FABRIC: dict[str, Callable[[Fabric], str]] = {
+    "graphml": graphml,
+    "dot": dot,
+    "slurm": topology_conf,
+    "batfish": layer1,
+    "prometheus": alert_rules,
+    "grafana": dashboard,
+}
+OF_BUILD: dict[str, Callable[[Fabric, Routes, str], str]] = {
+    "simgrid": lambda fabric, routes, _: "".join(simgrid(fabric, routes)),
+    "containerlab": lambda fabric, _, configs: containerlab(fabric, configs),
+    "netlab": lambda fabric, _, configs: netlab(fabric, configs),
+}
