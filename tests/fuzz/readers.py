@@ -35,6 +35,7 @@ from tagloom.operate.repair_runs import FOLDER
 from tagloom.pipeline import read_build, traffic_from
 from tagloom.predict.sweep import read_sweep
 from tagloom.read import fabric_of, read_fabric
+from tagloom.read.active_tree import read_active_tree
 from tagloom.read.calendar import due, upcoming
 from tagloom.read.fabric_addresses import FabricText
 from tagloom.read.history import read_history
@@ -300,6 +301,7 @@ def make(home: Path) -> None:
         **{f"prof/p.{a}.prof": PROF.format(a, (a + 1) % 3) for a in range(3)},
         **{f"tau/profile.{a}.0.0": TAU.format((a + 1) % 3) for a in range(3)},
         "rack.json": json.dumps({"pid": 1, "socket": "/none", "ports": {"s0": 1}, "agents": {}, "snmp_port": 9}),
+        "running/spanning-tree.json": json.dumps({"root": "s0", "blocked": ["s1:g3"]}),
         "lock.holder": json.dumps(dict.fromkeys(("user", "host", "since", "command", "directory"), "x") | {"pid": 1}),
     }
     for name, text in files.items():
@@ -406,6 +408,7 @@ READERS = (
     Reader("clock", "clock.json", _clock),
     Reader("request of a job", "asked/job", lambda: requests_in(Path("asked"))),
     Reader("one-way links", f"{FOLDER}/one-way.json", _one_way),
+    Reader("active tree", "running/spanning-tree.json", lambda: read_active_tree(Path("running"))),
     Reader("rack", "rack.json", lambda: read_info(Path())),
     Reader("holder", "lock.holder", lambda: holder(Path("lock"))),
 )

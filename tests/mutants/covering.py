@@ -52,6 +52,7 @@ COVERING = [
     ("verify/foreign_reach.py", "verify/test_foreign_reach.py rollout/test_outside.py"),
     ("verify/foreign_wave.py", "rollout/test_pruning.py"),
     ("verify/what_if.py", "protect"),
+    ("verify/running.py", "laws/test_running_networks.py"),
     ("verify/*", VERIFIED),
     ("weave/merge.py", "weave/test_merge.py weave/test_weave.py"),
     ("weave/broadcast.py", "weave/test_broadcast.py weave/test_weave.py"),

@@ -1,4 +1,4 @@
-"""Read the pages of learnt addresses that switches show on their command lines, many side by side."""
+"""Read pages that switches show on their command lines, many side by side: learnt addresses, configurations."""
 
 from __future__ import annotations
 
@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING, Any
 from tagloom.adapters.connect import connect
 from tagloom.adapters.ssh import Access
 from tagloom.errors import DeviceError, TagloomError
+from tagloom.platforms.detect import mistaken
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from tagloom.adapters.shell import LinuxSwitch
+    from tagloom.adapters.ssh import SshSwitch
     from tagloom.platforms import Platform
+
+    Connection = SshSwitch | LinuxSwitch
 
 import_module("numpy.ma")  # before any thread begins that needs it: see adapters/worker_pool.py
 
@@ -23,9 +28,32 @@ AT_ONCE = 32
 def read_address_tables(
     platforms: Mapping[str, Platform], known: Mapping[str, Mapping[str, Any]]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the pages of switches by name, and of those that could not be read why not.
+    """Return the tables of learnt addresses, as `read_pages` does."""
+    return read_pages(platforms, known, lambda _name, session: session.address_table())
 
-    `known` says how each is logged in to, as Ansible has it. Nothing is configured.
+
+def read_configurations(
+    platforms: Mapping[str, Platform], known: Mapping[str, Mapping[str, Any]]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return running configurations, as `read_pages` does; a switch of another model than said could not be read."""
+
+    def running(name: str, session: Connection) -> str:
+        if wrong := mistaken(platforms[name].model, session.identity(), name):
+            raise DeviceError(name, "show version", str(wrong[0]))
+        return session.running_configuration()
+
+    return read_pages(platforms, known, running)
+
+
+def read_pages(
+    platforms: Mapping[str, Platform],
+    known: Mapping[str, Mapping[str, Any]],
+    page: Callable[[str, Connection], str],
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return a page of each switch by name, and of those that could not be read why not.
+
+    `known` says how each is logged in to, as Ansible has it; `page` reads one of a switch by its name. Nothing is
+    configured.
     """
 
     def read(name: str) -> tuple[str, str]:
@@ -33,7 +61,7 @@ def read_address_tables(
             if name not in known:
                 raise DeviceError(name, "login", "not in the inventory")
             with connect(name, platforms[name], Access.of_host(known[name])) as session:
-                return session.address_table(), ""
+                return page(name, session), ""
         except TagloomError as error:
             return "", error.text if isinstance(error, DeviceError) else str(error)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tagloom import __version__
 from tagloom.cli import (
     addressing,
+    adopting,
     applying,
     bootstrapping,
     completing,
@@ -54,6 +55,7 @@ GROUPS = (
     forecasting,
     observing,
     addressing,
+    adopting,
     keeping,
     measuring,
     rack,

@@ -464,12 +464,12 @@ def add(commands: Commands) -> None:
     rollout.add_argument(
         "--root",
         metavar="SWITCH",
-        help="with --greenfield: root of the running spanning tree (default: the first switch)",
+        help="with --greenfield: root of the running spanning tree (default: as adopt kept it, else the first switch)",
     )
     rollout.add_argument(
         "--blocked",
         nargs="+",
         default=[],
         metavar="SWITCH:PORT",
-        help="with --greenfield: the ports that spanning tree blocks (default: computed by 802.1D)",
+        help="with --greenfield: the ports that spanning tree blocks (default: as adopt kept them, else by 802.1D)",
     )

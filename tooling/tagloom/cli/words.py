@@ -42,6 +42,7 @@ EXAMPLES = {
     "report": "tagloom report build --traffic matrix.csv --seconds 3600 -o report.html",
     "observe": "tagloom observe -o history.db --every 30s",
     "discover": "tagloom discover --seed 192.0.2.10 -o fabric.yml",
+    "adopt": "tagloom adopt -i inventory/rack -o fabric.yml --running running",
     "hosts": "tagloom hosts learn fabric.yml --check",
     "hosts learn": "tagloom hosts learn fabric.yml -i inventory/testbed",
     "hosts import": "tagloom hosts import /etc/ethers fabric.yml --check",
@@ -62,7 +63,7 @@ EXAMPLES = {
 SECTIONS = {
     "operate": "status new bootstrap plan verify path rollout apply confirm rollback abort repair replace backup",
     "save power": "regulate timetable run",
-    "look": "observe discover hosts",
+    "look": "observe discover adopt hosts",
     "study": "predict report measure eee fit sweep score export",
     "practise": "demo lab",
     "shell and editor": "completion schema",

@@ -104,6 +104,7 @@ class _Bridge:
     rate: tuple[tuple[bool, int], ...]  # whether a port negotiates, and the speed it is set to
     static: dict[tuple[int, int], tuple[int, ...]]
     blocked: set[int] = field(default_factory=set)
+    root: tuple[int, int] | None = None  # of its spanning tree: the switch, and the own port that leads there, 0 = here
     learned: dict[tuple[int, int], int] = field(default_factory=dict)
 
     @classmethod
@@ -228,6 +229,7 @@ class Dataplane:
         """Find the cables that carry frames, and what spanning tree blocks."""
         for bridge in self._bridges:
             bridge.blocked.clear()
+            bridge.root = None
         self._far: dict[tuple[int, int], int] = {}
         self._peer: dict[tuple[int, int], tuple[int, int]] = {}  # physical ports, cable by cable
         self._cables: dict[tuple[int, int], list[int]] = {}  # (switch, port that speaks) -> its ports with a cable
@@ -267,16 +269,24 @@ class Dataplane:
         seen: set[int] = set()
         for root in sorted(out):
             queue = deque([root] if root not in seen else [])
+            if queue:
+                self._bridges[root].root = root, 0
             seen.add(root)
             while queue:
                 for a, b in out[queue.popleft()]:
                     if b[0] not in seen:
                         seen.add(b[0])
                         tree |= {a, b}
+                        self._bridges[b[0]].root = root, b[1]
                         queue.append(b[0])
         for (switch, port), _ in ends:
             if (switch, port) not in tree:
                 self._bridges[switch].blocked.add(port)
+
+    def spanning(self, switch: str) -> tuple[tuple[int, int] | None, set[int]]:
+        """Return a switch's spanning tree: (root switch, own port that leads there), None if alone; what it blocks."""
+        bridge = self._bridges[self.fabric.index[switch]]
+        return bridge.root, set(bridge.blocked)
 
     def learned(self, switch: str) -> dict[tuple[int, int], int]:
         """Return a switch's dynamic entries, (VLAN, MAC) -> port, since the last `configure`."""

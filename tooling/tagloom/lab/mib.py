@@ -13,10 +13,12 @@ from tagloom.lab import ber
 from tagloom.records.switch_state import DISCARD_PVID, Frames, Membership
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from tagloom.lab.ber import Oid
     from tagloom.lab.device import Device
+
+    Spanning = tuple[tuple[int, int] | None, Collection[int]]
 
 FRAME_OCTETS = 64  # every frame of the rack's data plane counts as the shortest there is
 _VLAN_INTERFACE = 100_000  # ifIndex of the interface that manages the switch, which is no port
@@ -32,6 +34,8 @@ _MAC_SUBTYPE, _IF_NAME_SUBTYPE = 4, 5  # LldpChassisIdSubtype, LldpPortIdSubtype
 _BRIDGE_CAPABILITY = b"\x20"  # LldpSystemCapabilitiesMap, bit 2
 _DOT1D_LEARNED, _DOT1D_MGMT = 3, 5  # dot1qTpFdbStatus
 _PERMANENT = 3  # dot1qStaticUnicastStatus
+_STP_PRIORITY = 32768
+_STP_DISABLED, _STP_BLOCKING, _STP_FORWARDING = 1, 2, 5  # dot1dStpPortState
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +61,8 @@ class SwitchTree:
     """Answer for the objects of one switch, live: nothing is kept from message to message but the columns' names.
 
     `number` counts the rack's switches from 0; `octets` gives a port's octets received and sent since it booted;
-    `neighbours` the far ends of the cables that have link, by port number; `uptime_seconds` the agent's own clock.
+    `neighbours` the far ends of the cables that have link, by port number; `uptime_seconds` the agent's own clock;
+    `spanning` its spanning tree as `Dataplane.spanning` has it, None if only a kernel knows.
     """
 
     device: Device
@@ -65,6 +70,7 @@ class SwitchTree:
     octets: Callable[[int], tuple[int, int]]
     neighbours: Callable[[], Mapping[int, Neighbour]]
     uptime_seconds: Callable[[], float]
+    spanning: Callable[[], Spanning] | None = None
     _columns: dict[Oid, _Column] = field(default_factory=dict)
     _all: list[Oid] = field(default_factory=list)
     _kept: dict[Oid, Sequence[Oid]] = field(default_factory=dict)
@@ -75,6 +81,7 @@ class SwitchTree:
             **self._system(),
             **self._interfaces(),
             **self._bridge(),
+            **(self._spanning_tree(self.spanning) if self.spanning is not None else {}),
             **self._aggregation(),
             **self._lldp(),
         }
@@ -255,6 +262,36 @@ class SwitchTree:
             (*_Q_BRIDGE, 4, 5, 1, 3): _Column(
                 lambda: ports, lambda index: ber.integer(1 if device.editor.ingress_filter[index[0] - 1] else 2)
             ),
+        }
+
+    def _spanning_tree(self, spanning: Callable[[], Spanning]) -> dict[Oid, _Column]:
+        """Return BRIDGE-MIB's dot1dStp group (RFC 4188): the root, and what each port does."""
+        device = self.device
+        ports = [(port,) for port in range(1, device.platform.ports + 1)]
+
+        def root() -> tuple[int, int]:
+            return spanning()[0] or (self.number, 0)
+
+        def state(index: Oid) -> bytes:
+            physical = index[0] <= device.platform.physical_ports
+            if not device.editor.enabled[index[0] - 1] or (physical and not self._up(index[0])):
+                return ber.integer(_STP_DISABLED)
+            return ber.integer(_STP_BLOCKING if index[0] in spanning()[1] else _STP_FORWARDING)
+
+        def enabled(index: Oid) -> bytes:
+            runs = device.editor.spanning_tree and device.editor.port_spanning_tree[index[0] - 1]
+            return ber.integer(1 if runs else 2)
+
+        def designated() -> bytes:
+            identity = _STP_PRIORITY.to_bytes(2, "big") + switch_mac(root()[0]).to_bytes(6, "big")
+            return ber.tlv(ber.OCTETS, identity)
+
+        return {
+            (*_BRIDGE, 2, 2): _scalar(lambda: ber.integer(_STP_PRIORITY)),
+            (*_BRIDGE, 2, 5): _scalar(designated),
+            (*_BRIDGE, 2, 7): _scalar(lambda: ber.integer(root()[1])),
+            (*_BRIDGE, 2, 15, 1, 3): _Column(lambda: ports, state),
+            (*_BRIDGE, 2, 15, 1, 4): _Column(lambda: ports, enabled),
         }
 
     def _lldp(self) -> dict[Oid, _Column]:

@@ -86,6 +86,7 @@ class Rack:
         self.agents = {name: self._agent(number, device) for number, (name, device) in enumerate(self.devices.items())}
         self.snmp_port = 0
         self.traffic: Traffic | None = None
+        self._settled: Dataplane | None = None  # what spanning tree has come to, since the last change
         self._pulled: dict[tuple[int, int], str] = {}
         self._losing: dict[tuple[int, int], str] = {}  # ports of which the cable loses what they send
         self._timers: dict[str, list[asyncio.TimerHandle]] = {}  # what is to end of itself, or to begin, by switch
@@ -128,7 +129,9 @@ class Rack:
         def uptime() -> float:
             return self.agents[device.name].uptime_seconds
 
-        tree = SwitchTree(device, number, partial(self._octets, device.name), partial(self._neighbours, number), uptime)
+        spanning = None if isinstance(self.dataplane, KernelDataplane) else partial(self._spanning, device.name)
+        neighbours = partial(self._neighbours, number)
+        tree = SwitchTree(device, number, partial(self._octets, device.name), neighbours, uptime, spanning)
         login = Login(SNMP["community"], SNMP["user"], SNMP["auth_password"], SNMP["priv_password"])
         engine_id = _ENTERPRISE + switch_mac(number).to_bytes(6, "big")
 
@@ -155,6 +158,17 @@ class Rack:
                 name = self.fabric.switches[far].name
                 found[port] = Neighbour(self.devices[name], far, far_port, agent_address(far))
         return found
+
+    def _spanning(self, name: str) -> tuple[tuple[int, int] | None, set[int]]:
+        """Return a switch's spanning tree as it has settled, with all switches as they are now."""
+        if self._settled is None:
+            self._settled = Dataplane(self.fabric, self._states())
+            self._settled.break_off(self._dead(), self._pulled, self._losing)
+        return self._settled.spanning(name)
+
+    def _dead(self) -> dict[int, str]:
+        """Return the switches that are down, with what to call the fault."""
+        return {self.fabric.index[name]: f"reboot {name}" for name, device in self.devices.items() if device.down}
 
     @cached_property
     def _linked(self) -> list[list[int]]:
@@ -404,6 +418,7 @@ class Rack:
         for name, kept in self._kept.items():
             self._restart(self.devices[name])
             self.devices[name].configure(kept)
+        self._settled = None
         return {}
 
     def _reload(self, device: Device) -> None:
@@ -534,18 +549,18 @@ class Rack:
 
     def _renew(self, what: str, *devices: Device) -> None:
         """Update the data plane at one stroke: what is broken now, and switches that went down or came up."""
+        self._settled = None
         if isinstance(self.dataplane, Dataplane):
             for device in devices:
                 self.dataplane.change(device.name, device.forwarding())
-            index = self.fabric.index
-            down = {index[name]: f"reboot {name}" for name, device in self.devices.items() if device.down}
-            self.dataplane.break_off(down, self._pulled, self._losing)
+            self.dataplane.break_off(self._dead(), self._pulled, self._losing)
             if self.traffic is not None:
                 self.traffic.landed(what)
         self._notify()
 
     def _changed(self, device: Device) -> None:
         """Update the data plane with what a line on a switch has changed."""
+        self._settled = None
         self._notify()
         if self.traffic is not None:
             self.traffic.plane.change(device.name, device.forwarding())

@@ -7,7 +7,7 @@ from tagloom.observe.dead_parts import dead_parts, ports_up
 from tagloom.observe.factory_tables import doubtful, judged_by_command_line
 from tagloom.observe.interpret import interpret
 from tagloom.observe.links import link_findings
-from tagloom.observe.objects import CARRIER, COUNTERS, EVERYTHING, LEARNED, LINKS, PASSING, PORTS, SCALARS
+from tagloom.observe.objects import CARRIER, COUNTERS, EVERYTHING, LEARNED, LINKS, NETWORK, PASSING, PORTS, SCALARS
 from tagloom.observe.one_way import OneWayWatch, with_links_lost
 from tagloom.observe.rates import busiest_link, rates, rates_between
 from tagloom.observe.readings import findings_of, observe_all, snapshot_payload
@@ -18,6 +18,7 @@ __all__ = [
     "EVERYTHING",
     "LEARNED",
     "LINKS",
+    "NETWORK",
     "PASSING",
     "PORTS",
     "SCALARS",

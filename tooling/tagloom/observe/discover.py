@@ -10,9 +10,8 @@ from tagloom import platforms
 from tagloom.errors import DeviceError, Finding, InputError
 from tagloom.observe.cabling import FABRIC_NAME, Cabling, Unreached, cabling_of, next_agents
 from tagloom.observe.interpret import interpret
-from tagloom.observe.objects import LINKS, SCALARS
-from tagloom.plain_text import printable
-from tagloom.platforms.detect import by_object_id, by_text
+from tagloom.observe.models import model_of
+from tagloom.observe.objects import LINKS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,13 +39,9 @@ class _Walk:
         """Add one answer; return why it is not a switch of the fabric, or ""."""
         if raw.error:
             return raw.error
-        object_id, words = raw.scalars.get(SCALARS["sysObjectID"]), raw.scalars.get(SCALARS["sysDescr"])
-        dotted = ".".join(map(str, object_id)) if isinstance(object_id, tuple) else ""
-        described = printable(words[:255].decode("utf-8", "replace")) if isinstance(words, bytes) else ""
-        seen = (by_object_id(dotted) if dotted else by_text(described)).models or by_text(described).models
-        is_a = model if model in seen or not seen else seen[0]
-        if is_a is None:
-            return f"no model answers with sysObjectID {dotted or 'missing'}, {described!r}; --model names one for all"
+        is_a, unknown = model_of(raw, model)
+        if unknown:
+            return unknown
         shown = interpret(key, raw, platforms.load(is_a))
         seed = key.startswith(SEED)
         if not seed and shown.chassis and shown.chassis != key:

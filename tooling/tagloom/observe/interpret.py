@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tagloom.observe.objects import COLUMNS, SCALARS
 from tagloom.plain_text import printable
-from tagloom.records.observation import Counters, Neighbour, Observation, Vlans
+from tagloom.records.observation import Counters, Neighbour, Observation, SpanningTree, Vlans
 from tagloom.records.switch_state import DISCARD_PVID, MAX_VLAN, Membership
 from tagloom.units import format_mac
 
@@ -22,12 +22,14 @@ if TYPE_CHECKING:
 
 TICKS_PER_SECOND = 100  # TimeTicks, RFC 2578 section 7.1.8
 _MOST, _MOST_COUNTED = (1 << 32) - 1, (1 << 64) - 1  # Gauge32, Counter32, TimeTicks; Counter64 (RFC 2578 section 7.1)
+_BRIDGE_OCTETS = 8  # of a bridge identifier: priority, address
 _TEXT_OCTETS = 255  # of a DisplayString, and of an LLDP id
 _PORT_LIST_OCTETS = 512  # 4,096 ports
 _COMPLAINTS = 50  # reported per reading; an adversarial agent can be wrong in every row
 _NEIGHBOURS_A_PORT = 16  # behind a hub; a cable has one
 _UP, _DOWN = 1, 2  # ifAdminStatus, ifOperStatus
 _LEARNED = 3  # dot1qTpFdbStatus
+_BLOCKING, _LISTENING, _LEARNING, _BROKEN = 2, 3, 4, 6  # dot1dStpPortState, RFC 4188
 _DISCARD = 4095  # the PVID by which ROS drops untagged frames
 _CHASSIS_KINDS = {1: "component", 2: "interface-alias", 3: "port", 4: "mac", 5: "address", 6: "interface", 7: "local"}
 _BLANK = "\0 \r\n\t"
@@ -119,6 +121,7 @@ def interpret(switch: str, raw: Raw, platform: Platform, ports: Collection[int] 
         vlans=_vlans(reader, numbers) if reader.requested("dot1qPvid") else Vlans(),
         neighbours=_neighbours(reader, numbers, platform) if reader.requested("lldpRemChassisId") else (),
         aggregated=_aggregated(reader, numbers, platform),
+        spanning=_spanning(reader, numbers) if reader.requested("dot1dStpPortState") else None,
     )
     return replace(found, complaints=reader.said())
 
@@ -219,11 +222,7 @@ def _aggregated(reader: _Reader, ports: dict[int, int], platform: Platform) -> d
 
 def _vlans(reader: _Reader, ports: dict[int, int]) -> Vlans:
     """Return the VLANs of Q-BRIDGE-MIB, whose port numbers dot1dBasePortTable maps to ifIndex."""
-    bridge = {}
-    for index in reader.rows("dot1dBasePortIfIndex"):
-        if_index = reader.number("dot1dBasePortIfIndex", index)
-        if len(index) == 1 and if_index in ports:
-            bridge[index[0]] = ports[if_index]
+    bridge = _bridge_ports(reader, ports)
     if not bridge:
         reader.complain("dot1dBasePortIfIndex: missing")
         return Vlans()
@@ -250,6 +249,16 @@ def _vlans(reader: _Reader, ports: dict[int, int]) -> Vlans:
         if not part and reader.requested(requested):
             reader.complain(f"{name}: missing")
     return Vlans(members or None, pvid or None, entries if entries or members else None, _learned(reader, bridge))
+
+
+def _bridge_ports(reader: _Reader, ports: dict[int, int]) -> dict[int, int]:
+    """Return our port number by the bridge's own."""
+    bridge = {}
+    for index in reader.rows("dot1dBasePortIfIndex"):
+        if_index = reader.number("dot1dBasePortIfIndex", index)
+        if len(index) == 1 and if_index in ports:
+            bridge[index[0]] = ports[if_index]
+    return bridge
 
 
 def _learned(reader: _Reader, bridge: dict[int, int]) -> dict[tuple[int, int], int] | None:
@@ -303,6 +312,32 @@ def _listed(octets: bytes) -> list[int]:
         for bit in range(8)
         if octet & 0x80 >> bit
     ]
+
+
+# --- spanning tree ----------------------------------------------------------------------------------------------------
+
+
+def _spanning(reader: _Reader, ports: dict[int, int]) -> SpanningTree | None:
+    """Return the spanning tree of BRIDGE-MIB, None if the switch does not report any port of it."""
+    bridge = _bridge_ports(reader, ports)
+    states: dict[int, int] = {}
+    for index in reader.rows("dot1dStpPortState"):
+        state = reader.number("dot1dStpPortState", index)
+        if len(index) == 1 and index[0] in bridge and state is not None:
+            # a port that takes no part forwards, whatever else an agent says of it
+            taking = reader.number("dot1dStpPortEnable", index) != _DOWN
+            states[bridge[index[0]]] = state if taking else 0
+    if not states:
+        return None
+    own, root = (reader.scalar(name, bytes) for name in ("dot1dBaseBridgeAddress", "dot1dStpDesignatedRoot"))
+    root_port = reader.scalar("dot1dStpRootPort", int)
+    return SpanningTree(
+        own.hex() if isinstance(own, bytes) else "",
+        root[2:].hex() if isinstance(root, bytes) and len(root) == _BRIDGE_OCTETS else "",
+        bridge.get(root_port, 0) if isinstance(root_port, int) else 0,
+        frozenset(port for port, state in states.items() if state in {_BLOCKING, _BROKEN}),
+        frozenset(port for port, state in states.items() if state in {_LISTENING, _LEARNING}),
+    )
 
 
 # --- neighbours ------------------------------------------------------------------------------------------------------

@@ -17,7 +17,12 @@ SCALARS: dict[str, Oid] = {
     "sysName": (*_SYSTEM, 5, 0),
 }
 _CHASSIS = {"lldpLocChassisIdSubtype": (*_LLDP, 3, 1, 0), "lldpLocChassisId": (*_LLDP, 3, 2, 0)}
-SCALARS |= _CHASSIS
+_SPANNING = {
+    "dot1dBaseBridgeAddress": (*_BRIDGE, 1, 1, 0),
+    "dot1dStpDesignatedRoot": (*_BRIDGE, 2, 5, 0),
+    "dot1dStpRootPort": (*_BRIDGE, 2, 7, 0),
+}
+SCALARS |= _CHASSIS | _SPANNING
 COLUMNS: dict[str, Oid] = {
     # IF-MIB, RFC 2863
     "ifDescr": (*_IF, 2),
@@ -37,6 +42,8 @@ COLUMNS: dict[str, Oid] = {
     "ifOutOctets": (*_IF, 16),
     # BRIDGE-MIB, RFC 4188
     "dot1dBasePortIfIndex": (*_BRIDGE, 1, 4, 1, 2),
+    "dot1dStpPortState": (*_BRIDGE, 2, 15, 1, 3),
+    "dot1dStpPortEnable": (*_BRIDGE, 2, 15, 1, 4),
     # Q-BRIDGE-MIB, RFC 4363
     "dot1qTpFdbPort": (*_Q, 2, 2, 1, 2),
     "dot1qTpFdbStatus": (*_Q, 2, 2, 1, 3),
@@ -93,6 +100,17 @@ LEARNED = _wanted(  # addresses by port
     "sysUpTime", _NAMES, "dot1dBasePortIfIndex dot1qPvid", "dot1qVlanFdbId", "dot1qTpFdbPort dot1qTpFdbStatus"
 )
 LINKS = _wanted(f"{_SYSTEM_NAMES} {' '.join(_CHASSIS)}", _NAMES, _AGGREGATED, *_LLDP_TABLES)
+NETWORK = _wanted(  # what adopt takes over: models, cabling, learnt addresses, spanning tree
+    f"{_SYSTEM_NAMES} {' '.join((*_CHASSIS, *_SPANNING))}",
+    _NAMES,
+    "ifAdminStatus ifOperStatus",
+    "dot1dBasePortIfIndex dot1qPvid",
+    "dot1qVlanFdbId",
+    "dot1qTpFdbPort dot1qTpFdbStatus",
+    "dot1dStpPortState dot1dStpPortEnable",
+    _AGGREGATED,
+    *_LLDP_TABLES,
+)
 EVERYTHING = _wanted(
     f"{_SYSTEM_NAMES} {' '.join(_CHASSIS)}",
     _NAMES,

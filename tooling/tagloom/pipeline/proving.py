@@ -26,6 +26,7 @@ from tagloom.verify import (
     prove_frames,
     prove_kept,
     prove_management,
+    prove_running,
     prove_wave,
     storming_vlans,
     verify,
@@ -101,25 +102,43 @@ def _prove_whole_texts(
     *,
     trust_foreign: bool,
 ) -> tuple[FabricState, Findings]:
+    state, readings = _read_whole_texts(fabric, texts)
+    proof = _with_losses(fabric, state, verify(fabric, state, plan), *losses)
+    refused = [reading.refused for reading in readings if reading.refused is not None]
+    return state, replace(
+        _with_what_was_read(proof, readings, trust_foreign=trust_foreign),
+        paste_order=not any(refused) if len(refused) == len(readings) else None,
+        paste_refused=tuple(chain.from_iterable(refused)),
+    )
+
+
+def _read_whole_texts(fabric: Fabric, texts: Mapping[str, str]) -> tuple[FabricState, list[Reading]]:
     state = dead_states(fabric)
     readings: list[Reading] = []
     for switch, ports in zip(fabric.switches, fabric.used_ports, strict=True):
         if switch.up:
             readings.append(read_text(platforms.of(switch), texts[switch.name], switch.name, ports))
             state[switch.name] = readings[-1].state
-    state = {switch.name: state[switch.name] for switch in fabric.switches}
-    proof = verify(fabric, state, plan)
+    return {switch.name: state[switch.name] for switch in fabric.switches}, readings
+
+
+def _with_what_was_read(proof: Findings, readings: Sequence[Reading], *, trust_foreign: bool) -> Findings:
+    """Return a proof with the lines of the texts that keep it from an unqualified yes."""
     unknown = tuple(line for reading in readings for line in reading.unknown_lines)
     found = tuple(finding for reading in readings for finding in reading.findings)
     untrusted = () if trust_foreign else tuple(line.finding() for line in unknown)
-    refused = [reading.refused for reading in readings if reading.refused is not None]
-    return state, replace(
-        _with_losses(fabric, state, proof, *losses),
-        findings=(*found, *untrusted, *proof.findings),
-        unknown_lines=unknown,
-        paste_order=not any(refused) if len(refused) == len(readings) else None,
-        paste_refused=tuple(chain.from_iterable(refused)),
-    )
+    return replace(proof, findings=(*found, *untrusted, *proof.findings), unknown_lines=unknown)
+
+
+def prove_what_runs(
+    fabric: Fabric, texts: Mapping[str, str], blocked: Sequence[tuple[int, int]], *, trust_foreign: bool = False
+) -> Findings:
+    """Prove what a network of others does, from whole configurations and the ports that spanning tree blocks.
+
+    `blocked` are (switch index, port). Switches learn; see `verify.prove_running`.
+    """
+    state, readings = _read_whole_texts(fabric, texts)
+    return _with_what_was_read(prove_running(fabric, state, blocked), readings, trust_foreign=trust_foreign)
 
 
 def proof_services(

@@ -11,6 +11,7 @@ from tagloom.errors import Finding, InputError
 from tagloom.pipeline.planning import by_new_names, plan
 from tagloom.pipeline.proving import proof_services
 from tagloom.platforms.factory import factory_state
+from tagloom.read.active_tree import read_active_tree
 from tagloom.read.build_directory import read_texts
 from tagloom.records.fabric_pair import FabricPair, alike
 from tagloom.records.switch_state import dead_states
@@ -93,12 +94,13 @@ def greenfield(
     `root` names the root of the running spanning tree, by default the first switch. `blocked` lists the ports it
     blocks, as ``switch:port``, read from the switches. Without them the tree is computed by 802.1D with equal costs and
     bridge addresses in the order of the fabric, and the rollout states that assumption. `before` is the state of the
-    switches if it was read, `running` a directory of their configurations. Foreign VLANs in them stay, unless they
-    would loop: then the change is refused, or with `foreign` "prune" they are pruned to trees. Raises InputError,
-    PlanError.
+    switches if it was read, `running` a directory of their configurations, and of the tree where `adopt` wrote it.
+    Foreign VLANs in them stay, unless they would loop: then the change is refused, or with `foreign` "prune" they are
+    pruned to trees. Raises InputError, PlanError.
     """
     fabric = build.fabric
-    tree, assumed = active_tree(fabric, root, blocked)
+    kept = read_active_tree(running) if running is not None and root is None and not blocked else None
+    tree, assumed = active_tree(fabric, *((kept.root or None, kept.blocked) if kept is not None else (root, blocked)))
     held = before or {s.name: factory_state(platforms.of(s)) for s in fabric.live} | dead_states(fabric)
     held, after = what_runs(
         running, fabric, {switch.name: held[switch.name] for switch in fabric.switches}, build.state

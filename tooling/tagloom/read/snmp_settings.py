@@ -53,15 +53,19 @@ class SnmpSettings(BaseModel):
 
         Raises InputError for addresses of switches that do not exist.
         """
-        strangers = [name for name in self.addresses if name not in fabric.index]
+        return self.agents_of({switch.name: switch.address or switch.name for switch in fabric.switches})
+
+    def agents_of(self, managed: Mapping[str, str]) -> dict[str, Address]:
+        """Return the agents of switches by name, `managed` at these addresses. Raises InputError as `agents` does."""
+        strangers = [name for name in self.addresses if name not in managed]
         if strangers:
             raise InputError(Finding(f"snmp.addresses.{name}", "a switch of the fabric", name) for name in strangers)
         found = {}
-        for switch in fabric.switches:
-            if switch.name in self.addresses:
-                found[switch.name] = agent_at(self.addresses[switch.name], self.port, f"snmp.addresses.{switch.name}")
+        for name, address in managed.items():
+            if name in self.addresses:
+                found[name] = agent_at(self.addresses[name], self.port, f"snmp.addresses.{name}")
             else:  # the port of a management address is SSH's
-                found[switch.name] = split_address(switch.address or switch.name)[0], self.port
+                found[name] = split_address(address)[0], self.port
         return found
 
 

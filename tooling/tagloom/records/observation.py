@@ -70,6 +70,23 @@ class Vlans:
 
 
 @dataclass(frozen=True, slots=True)
+class SpanningTree:
+    """What a switch reports of its spanning tree in BRIDGE-MIB (RFC 4188): one tree for all VLANs.
+
+    bridge, root  the addresses of the switch itself and of the root, twelve hex digits, "" if not reported
+    root_port     the port that leads to the root, 0 if the switch is the root
+    blocked       ports that forward nothing
+    changing      ports that listen or learn: the tree has not settled
+    """
+
+    bridge: str
+    root: str
+    root_port: int
+    blocked: frozenset[int]
+    changing: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
 class Observation:
     """One reading of one switch.
 
@@ -91,6 +108,7 @@ class Observation:
     neighbours: tuple[Neighbour, ...] = ()
     vlans: Vlans = field(default_factory=Vlans)
     aggregated: Mapping[int, int] | None = None
+    spanning: SpanningTree | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the reading with the keys of the command line; VLANs as ids, entries as counts."""

@@ -17,11 +17,13 @@ from tagloom.verify.prove import (
     storming_vlans,
     verify,
 )
+from tagloom.verify.running import as_settled, prove_running
 from tagloom.verify.wave import live_vlans, prove_frames, prove_wave
 from tagloom.verify.what_if import what_if
 
 __all__ = [
     "Plan",
+    "as_settled",
     "assumptions",
     "broadcasts_once",
     "dependencies",
@@ -37,6 +39,7 @@ __all__ = [
     "prove_frames",
     "prove_kept",
     "prove_management",
+    "prove_running",
     "prove_wave",
     "storming_vlans",
     "verify",

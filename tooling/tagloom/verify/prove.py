@@ -49,11 +49,14 @@ class Plan:
     duplicates_allowed  the plan says that broadcasts may arrive several times, and return; they must still arrive
     transient_ports     ports, as (switch name, port number), of hosts that are leaving or have not arrived yet: their
                         frames must do no harm, whether delivered or not
+    learning            the network is no plan: switches learn, and any port may be in any VLAN; frames must arrive,
+                        flooded or not
     """
 
     routes: Routes | None = None
     duplicates_allowed: bool = False
     transient_ports: frozenset[tuple[str, int]] = frozenset()
+    learning: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +123,8 @@ def _of_each_network(fabric: Fabric, state: FabricState, plan: Plan) -> list[_Ne
         routes = None if plan.routes is None else plan.routes.of_hosts(hosts)
         model = forwarding(part, state)
         sent = [(known, walk(each, routes)) for known, each in _by_each_address(model, state)]
+        if plan.learning:  # what floods may as well be learnt
+            sent = [(known, replace(each, off_path=[])) for known, each in sent]
         flooded = flood(model, repeats=not plan.duplicates_allowed)
         plain = _flood_past_group_entries(model, flooded)
         up = floods_to_uplinks(model) if len(part.uplinks) and not (flooded.storm or plain.storm) else NO_UPLINKS
@@ -170,7 +175,7 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     findings += _waiting_findings(with_others) if waits else []
     findings += misfits(fabric, state)
     findings += unbound(fabric, state)
-    findings += _outside_members(fabric, state, plan.transient_ports)
+    findings += [] if plan.learning else _outside_members(fabric, state, plan.transient_ports)
     findings += _limit_findings(fabric, state)
     networks, leaks = isolation(model, state)
     findings += [leak.finding() for leak in leaks[:WITNESSES]]

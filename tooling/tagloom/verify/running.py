@@ -1,0 +1,45 @@
+"""Prove what a network under spanning tree does today: switches learn, blocked ports forward nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tagloom.records.switch_state import Membership
+from tagloom.verify.prove import Plan, verify
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.findings import Findings
+    from tagloom.records.switch_state import FabricState
+
+    Port = tuple[int, int]
+
+
+def prove_running(fabric: Fabric, state: FabricState, blocked: Collection[Port]) -> Findings:
+    """Return what a settled network does: `blocked` lists (switch index, port number) that forward nothing.
+
+    On what is left every VLAN must be without loops, each broadcast must arrive once, and frames to each host, flooded
+    or where they were learnt. Where floods do not loop, an address is learnt only on the way that a flood to it takes.
+    Frames of foreign VLANs must neither storm nor reach a host. After a storm no pair counts as reached.
+    """
+    proof = verify(fabric, as_settled(fabric, state, blocked), Plan(learning=True))
+    return proof if proof.storm_free else replace(proof, reachable_pairs=0)
+
+
+def as_settled(fabric: Fabric, state: FabricState, blocked: Collection[Port]) -> FabricState:
+    """Return states that forward as `state` does under a spanning tree that blocks ports, without one.
+
+    A blocked port takes no frame and sends none (IEEE 802.1D-2004, 7.5): as if it were in no VLAN, and filtered.
+    """
+    found = dict(state)
+    for s, switch in enumerate(fabric.switches):
+        held = found[switch.name]
+        at = [port - 1 for t, port in blocked if t == s]
+        members, filtering = held.membership.copy(), held.ingress_filter.copy()
+        members[:, at] = Membership.NONE
+        filtering[at] = True
+        found[switch.name] = replace(held, membership=members, ingress_filter=filtering, spanning_tree=False)
+    return found
