@@ -35,7 +35,7 @@ from tagloom.verify import (
 from tagloom.verify.border import open_borders
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -63,20 +63,22 @@ def prove(
     duplicates_allowed: bool = False,
     whole: bool = False,
     trust_foreign: bool = False,
+    blocked: Collection[tuple[int, int]] | None = None,
 ) -> tuple[FabricState, Findings]:
     """Prove a fabric from configuration texts alone; with `routes`, frames must also follow the planned paths.
 
     `loss` adds the effect of losing each of the "entries", "links" or "switches" alone; hosts then move by `detours`,
     or, without any, to what still serves them. With `whole`, the texts are the switches' whole configuration: an
     unknown line that may change forwarding is a finding (unless `trust_foreign`), and the texts are checked for pasting
-    top to bottom. Without it, a push adds them to lines of others.
+    top to bottom. Without it, a push adds them to lines of others. With `blocked` too, (switch index, port) that do not
+    forward under spanning tree, they are of a network of others, whose switches learn.
     """
+    plan = Plan(routes, duplicates_allowed)
     if whole:
-        return _prove_whole_texts(
-            fabric, texts, Plan(routes, duplicates_allowed), (loss, detours), trust_foreign=trust_foreign
-        )
+        judge = partial(verify, plan=plan) if blocked is None else partial(prove_running, blocked=blocked)
+        return _prove_whole_texts(fabric, texts, judge, (loss, detours), trust_foreign=trust_foreign)
     state, unknown = parse(fabric, texts)
-    proof = verify(fabric, state, Plan(routes, duplicates_allowed))
+    proof = verify(fabric, state, plan)
     return state, replace(_with_losses(fabric, state, proof, loss, detours), findings=(*unknown, *proof.findings))
 
 
@@ -97,48 +99,30 @@ def _with_losses(
 def _prove_whole_texts(
     fabric: Fabric,
     texts: Mapping[str, str],
-    plan: Plan,
+    judge: Callable[[Fabric, FabricState], Findings],
     losses: tuple[str, Sequence[Detour] | None],
     *,
     trust_foreign: bool,
 ) -> tuple[FabricState, Findings]:
-    state, readings = _read_whole_texts(fabric, texts)
-    proof = _with_losses(fabric, state, verify(fabric, state, plan), *losses)
-    refused = [reading.refused for reading in readings if reading.refused is not None]
-    return state, replace(
-        _with_what_was_read(proof, readings, trust_foreign=trust_foreign),
-        paste_order=not any(refused) if len(refused) == len(readings) else None,
-        paste_refused=tuple(chain.from_iterable(refused)),
-    )
-
-
-def _read_whole_texts(fabric: Fabric, texts: Mapping[str, str]) -> tuple[FabricState, list[Reading]]:
     state = dead_states(fabric)
     readings: list[Reading] = []
     for switch, ports in zip(fabric.switches, fabric.used_ports, strict=True):
         if switch.up:
             readings.append(read_text(platforms.of(switch), texts[switch.name], switch.name, ports))
             state[switch.name] = readings[-1].state
-    return {switch.name: state[switch.name] for switch in fabric.switches}, readings
-
-
-def _with_what_was_read(proof: Findings, readings: Sequence[Reading], *, trust_foreign: bool) -> Findings:
-    """Return a proof with the lines of the texts that keep it from an unqualified yes."""
+    state = {switch.name: state[switch.name] for switch in fabric.switches}
+    proof = judge(fabric, state)
     unknown = tuple(line for reading in readings for line in reading.unknown_lines)
     found = tuple(finding for reading in readings for finding in reading.findings)
     untrusted = () if trust_foreign else tuple(line.finding() for line in unknown)
-    return replace(proof, findings=(*found, *untrusted, *proof.findings), unknown_lines=unknown)
-
-
-def prove_what_runs(
-    fabric: Fabric, texts: Mapping[str, str], blocked: Sequence[tuple[int, int]], *, trust_foreign: bool = False
-) -> Findings:
-    """Prove what a network of others does, from whole configurations and the ports that spanning tree blocks.
-
-    `blocked` are (switch index, port). Switches learn; see `verify.prove_running`.
-    """
-    state, readings = _read_whole_texts(fabric, texts)
-    return _with_what_was_read(prove_running(fabric, state, blocked), readings, trust_foreign=trust_foreign)
+    refused = [reading.refused for reading in readings if reading.refused is not None]
+    return state, replace(
+        _with_losses(fabric, state, proof, *losses),
+        findings=(*found, *untrusted, *proof.findings),
+        unknown_lines=unknown,
+        paste_order=not any(refused) if len(refused) == len(readings) else None,
+        paste_refused=tuple(chain.from_iterable(refused)),
+    )
 
 
 def proof_services(
