@@ -9,7 +9,7 @@ from tagloom import platforms
 from tagloom.errors import DeviceError
 from tagloom.observe.network import active_tree, cabling_by_name, edge_ports, foreign_vlans, read_switches
 from tagloom.observe.objects import NETWORK
-from tagloom.pipeline.proving import prove
+from tagloom.pipeline.proving import prove_what_runs
 from tagloom.platforms.port_names import port_name
 from tagloom.platforms.secrets import scrub
 from tagloom.read.active_tree import write_running_network
@@ -64,7 +64,7 @@ def adopt(
         reserved=edge.reserved,
     )
     tree = active_tree(fabric, state, seen) or _computed(fabric)
-    _, proof = prove(fabric, texts, None, whole=True, trust_foreign=trust_foreign, blocked=tree.blocked)
+    proof = prove_what_runs(fabric, texts, tree.blocked, trust_foreign=trust_foreign)
     proof = replace(proof, paste_order=None, paste_refused=())  # nobody pastes what runs
     remarks = [f"{switch}: {words}" for switch, shown in seen.items() for words in shown.complaints]
     return AdoptedNetwork(

@@ -63,23 +63,29 @@ def prove(
     duplicates_allowed: bool = False,
     whole: bool = False,
     trust_foreign: bool = False,
-    blocked: Collection[tuple[int, int]] | None = None,
 ) -> tuple[FabricState, Findings]:
     """Prove a fabric from configuration texts alone; with `routes`, frames must also follow the planned paths.
 
     `loss` adds the effect of losing each of the "entries", "links" or "switches" alone; hosts then move by `detours`,
     or, without any, to what still serves them. With `whole`, the texts are the switches' whole configuration: an
     unknown line that may change forwarding is a finding (unless `trust_foreign`), and the texts are checked for pasting
-    top to bottom. Without it, a push adds them to lines of others. With `blocked` too, (switch index, port) that do not
-    forward under spanning tree, they are of a network of others, whose switches learn.
+    top to bottom. Without it, a push adds them to lines of others.
     """
     plan = Plan(routes, duplicates_allowed)
     if whole:
-        judge = partial(verify, plan=plan) if blocked is None else partial(prove_running, blocked=blocked)
+        judge = partial(verify, plan=plan)
         return _prove_whole_texts(fabric, texts, judge, (loss, detours), trust_foreign=trust_foreign)
     state, unknown = parse(fabric, texts)
     proof = verify(fabric, state, plan)
     return state, replace(_with_losses(fabric, state, proof, loss, detours), findings=(*unknown, *proof.findings))
+
+
+def prove_what_runs(
+    fabric: Fabric, texts: Mapping[str, str], blocked: Collection[tuple[int, int]], *, trust_foreign: bool = False
+) -> Findings:
+    """Prove a network of others from whole texts; `blocked` are (switch index, port). See `verify.prove_running`."""
+    judge = partial(prove_running, blocked=blocked)
+    return _prove_whole_texts(fabric, texts, judge, ("", None), trust_foreign=trust_foreign)[1]
 
 
 def _with_losses(
