@@ -28,7 +28,7 @@ def cheapest(offer, settings, dwell, most):
 def joules_of(offer, day):
     pairs = zip(day, np.roll(day, -1), strict=True)
     return sum(offer.joules[k, t] for t, k in enumerate(day)) + sum(
-        offer.change_joules[a, b] for a, b in pairs if a != b
+        offer.change_joules[(t + 1) % len(day), a, b] for t, (a, b) in enumerate(pairs) if a != b
     )
 
 
@@ -39,7 +39,7 @@ def test_it_is_as_cheap_as_the_cheapest_of_all_sequences(seed):
     joules = chance.random((count, intervals)) * 10
     joules[chance.random(joules.shape) < 0.2] = np.inf
     joules[0] = 12.0
-    offer = Offer(chance.choice([1.0, 2.0, 3.0], intervals), joules, chance.random((count, count)) * 3)
+    offer = Offer(chance.choice([1.0, 2.0, 3.0], intervals), joules, chance.random((intervals, count, count)) * 3)
     dwell, most = float(chance.choice([0, 2, 4])), int(chance.integers(0, 5))
     found = schedules(offer, 3, dwell, most)
     assert len(found) == min(3, count)
@@ -55,7 +55,7 @@ def test_it_is_as_cheap_as_the_cheapest_of_all_sequences(seed):
 def test_where_sets_are_too_many_it_says_so_and_is_no_worse_than_with_fewer(seed, monkeypatch):
     chance = np.random.default_rng(seed)
     joules = chance.random((6, 8)) * 10
-    offer = Offer(np.ones(8), joules, chance.random((6, 6)))
+    offer = Offer(np.ones(8), joules, chance.random((8, 6, 6)))
     exact = schedules(offer, 3, 0.0, 6)
     monkeypatch.setattr(timetable, "SETS", 6)
     for ranked in (0, 100):
@@ -74,7 +74,7 @@ def test_sets_left_out_are_known_to_be_worse_where_free_changes_say_so(monkeypat
     joules = np.full((8, 8), 10.0) + np.arange(8)[:, None]
     joules[0, :4] = joules[1, 4:] = 1.0
     monkeypatch.setattr(timetable, "SETS", 3)
-    found = schedules(Offer(np.ones(8), joules, np.full((8, 8), 0.5)), 2, 0.0, 6)
+    found = schedules(Offer(np.ones(8), joules, np.full((8, 8, 8), 0.5)), 2, 0.0, 6)
     assert (found[1].exact, found[1].joules, found[1].used) == (True, 9.0, (0, 1))
 
 
@@ -84,14 +84,14 @@ def test_a_link_off_for_less_than_its_changes_cost_stays_on(rest_seconds, pays):
     seconds = np.array([3600.0, rest_seconds, 3600.0])
     joules = np.array([100.0 * seconds, 97.6 * seconds])
     joules[1, [0, 2]] = np.inf
-    change = 2.4 * 63.2 * (1 - np.eye(2))
+    change = np.broadcast_to(2.4 * 63.2 * (1 - np.eye(2)), (len(seconds), 2, 2))
     best = schedules(Offer(seconds, joules, change), 2, 0.0, 12)[-1]
     assert (best.changes == 2) is pays
 
 
 def test_the_dwell_and_the_cap_are_kept():
     joules = np.array([np.full(12, 10.0), np.tile([5.0, np.inf], 6)])
-    offer = Offer(np.full(12, 300.0), joules, np.zeros((2, 2)))
+    offer = Offer(np.full(12, 300.0), joules, np.zeros((12, 2, 2)))
     assert schedules(offer, 2, 300.0, 12)[-1].changes == 12
     assert schedules(offer, 2, 300.0, 5)[-1].changes == 4
     assert schedules(offer, 2, 600.0, 12)[-1].changes == 0

@@ -41,7 +41,8 @@ class Offer:
 
     seconds        float64[T]
     joules         float64[K, T], inf if the settings cannot carry the interval's traffic
-    change_joules  float64[K, K], from row to column: links that are on and carry nothing, and time lost
+    change_joules  float64[T, K, K], at the start of each interval, from row to column: links that are on and carry
+                   nothing, and time lost; inf if there is no change
     """
 
     seconds: NDArray[np.float64]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
@@ -13,10 +14,11 @@ from tagloom.errors import Finding, InputError, PlanError
 from tagloom.graph.paths import average_hops, max_hops, paths_to
 from tagloom.platforms.port_names import channel_name
 from tagloom.platforms.power import fabric_watts, link_watts
-from tagloom.records.settings import LinkSettings, speeds_mbps
+from tagloom.records.settings import LinkSettings, lost_speed_steps, speeds_mbps
 from tagloom.records.timetable import History, Offer
 from tagloom.records.traffic import Traffic
 from tagloom.regulate.choose import HOST_MBPS, check_hops, hops_findings, read_levels, reported_places
+from tagloom.regulate.day_changes import NONE, VIA, ChangeRule
 from tagloom.regulate.greedy import Rules, greedy
 from tagloom.regulate.program import Program, checked_bound
 from tagloom.regulate.settings_file import settings_routes
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.routes import Routes
     from tagloom.records.timetable import Schedule
+    from tagloom.regulate.day_changes import Change
 
 BYTES_PER_SECOND = HOST_MBPS * 1e6 / 8
 LEAVES = 8  # groups of similar intervals for which settings are first sought
@@ -95,12 +98,14 @@ class Candidate:
 class Day:
     """A day's timetable: the schedules with at most 1, 2, ... settings; the last is the result.
 
+    changes       those of the last schedule: when each begins, and how busy a channel may get meanwhile
     full_joules   with everything on; bound_joules: a lower bound, even with separate settings for every interval
     """
 
     history: History
     candidates: tuple[Candidate, ...]
     schedules: tuple[Schedule, ...]
+    changes: tuple[Change, ...]
     full_joules: float
     bound_joules: float
     two_connected: bool
@@ -150,9 +155,15 @@ def timetable(
     bound = checked_bound(search.bound(leaves, step), table[-1].joules)
     progress(work, work)
     return Day(
-        history, tuple(search.candidates), tuple(table), search.full * float(history.seconds.sum()), bound,
-        search.two, history.remarks,
-    )  # fmt: skip
+        history,
+        tuple(search.candidates),
+        tuple(table),
+        tuple(search.changes(table[-1])),
+        search.full * float(history.seconds.sum()),
+        bound,
+        search.two,
+        history.remarks,
+    )
 
 
 def per_interval(
@@ -204,6 +215,8 @@ class _Search:
         self.candidates = [Candidate(everything, fabric, busiest)]
         self.regular = history.known & (busiest <= self.limit)  # settings are sought for these, and may carry others
         self._seen: set[bytes] = set()
+        self._shares: dict[tuple[Candidate, int], NDArray[np.float64]] = {}
+        self._rule = ChangeRule(history, self.limit, lead_seconds(fabric, options), self._meanwhile)
         self._passable: dict[tuple[Candidate, Candidate], bool] = {}
 
     def _watts(self, link: int, mbps: int) -> float:
@@ -300,7 +313,38 @@ class _Search:
         for a, b in permutations(range(len(candidates)), 2):
             if not self._leads(candidates[a], candidates[b]):
                 change[a, b] = np.inf
-        return Offer(seconds, joules, np.asarray(change, np.float64))
+        modes = self._modes(candidates)
+        watts = np.array([each.settings.watts_after for each in candidates])
+        via = change[:, :1] + change[:1, :] + (watts[0] - watts)[None, :] * self.options.dwell_seconds
+        return Offer(seconds, joules, np.select([modes == NONE, modes == VIA], [np.inf, via[None]], change[None]))
+
+    def _modes(self, candidates: Sequence[Candidate]) -> NDArray[np.int8]:
+        """Return how each change may be made, int8[T, K, K]."""
+        lacks = [lost_speed_steps(self.fabric, each.fabric) for each in candidates]
+        gains = np.array([[bool(one - other) for other in lacks] for one in lacks], np.bool_)
+        return self._rule.modes(np.array([each.busiest for each in candidates]), gains, list(candidates))
+
+    def changes(self, schedule: Schedule) -> list[Change]:
+        """Return the changes of a schedule over the candidates."""
+        return self._rule.changes(schedule, self._modes(self.candidates))
+
+    def _meanwhile(self, one: int, other: int, t: int) -> float:
+        """Return the most bytes per second on a channel in interval t while hosts move between two candidates."""
+        share = np.maximum(self._share(self.candidates[one], t), self._share(self.candidates[other], t))
+        return float(share.sum(axis=0).max(initial=0.0))
+
+    def _share(self, candidate: Candidate, t: int) -> NDArray[np.float64]:
+        """Return what each host sends over each channel in interval t, scaled to 1 Gb/s, float64[H, C]."""
+        if (candidate, t) not in self._shares:
+            fabric = candidate.fabric
+            routes = settings_routes(fabric, candidate.settings) or self.routes
+            paths = paths_to(fabric, routes, fabric.host_switch)[routes.source_of_host]
+            host, target, step = np.nonzero(paths >= 0)
+            found = np.zeros((len(fabric.hosts), len(fabric.tail)))
+            np.add.at(found, (host, paths[host, target, step]), self.history.rate[t][host, target])
+            scale = 1000.0 / np.repeat([link.capacity_mbps() for link in fabric.links], 2)
+            self._shares[candidate, t] = found * scale
+        return self._shares[candidate, t]
 
     def _leads(self, one: Candidate, other: Candidate) -> bool:
         """Return whether the fabric stays connected during a change, by all links but those that are off or retrain.
@@ -320,17 +364,17 @@ class _Search:
         """Return the schedules over the candidates so far, after dropping those dominated by one that draws less."""
         options = self.options
         offer = self.offer(self.candidates)
-        carries, leads = np.isfinite(offer.joules), np.isfinite(offer.change_joules)
+        carries: NDArray[np.bool_] = np.isfinite(offer.joules)
+        leads: NDArray[np.bool_] = np.isfinite(offer.change_joules)
         watts = [each.settings.watts_after for each in self.candidates]
 
         def beaten(k: int, by: int) -> bool:
             better = watts[by] < watts[k] or (watts[by] == watts[k] and by < k)
-            lost = (
+            return better and not (
                 (carries[k] & ~carries[by]).any()
-                or (leads[k] & ~leads[by]).any()
                 or (leads[:, k] & ~leads[:, by]).any()
+                or (leads[:, :, k] & ~leads[:, :, by]).any()
             )
-            return better and not lost
 
         all_of = range(len(watts))
         self.candidates = [
@@ -349,6 +393,8 @@ class _Search:
         if bad := [k for k in used if builds[k] is None]:
             self.candidates = [each for k, each in enumerate(self.candidates) if k not in bad]
             return False
+        if not self._changes_hold(table[-1]):
+            return False
         if not self.rules.levels:
             return True
         builds[0] = self.planner.build(self.fabric, None)
@@ -365,6 +411,15 @@ class _Search:
                                         and self._leads(self.candidates[0], self.candidates[k]))]  # fmt: skip
         self.candidates = [each for k, each in enumerate(self.candidates) if k not in shut]
         return good
+
+    def _changes_hold(self, schedule: Schedule) -> bool:
+        """Bar the changes of a schedule under which a channel may get too busy; return whether there are none."""
+        busiest = np.array([each.busiest for each in self.candidates])
+        bad = [change for change in self.changes(schedule) if not self._rule.holds(change, busiest)]
+        for change in bad:
+            one, other = self.candidates[change.before], self.candidates[change.after]
+            self._rule.barred.add((change.t, one, other, change.mode))
+        return not bad
 
     def bound(self, leaves: Sequence[NDArray[np.int64]], step: Callable[[], None]) -> float:
         """Return a lower bound of the day's joules, whatever the settings of each interval.
@@ -467,6 +522,11 @@ def _fits(fabric: Fabric, history: History, load: NDArray[np.float64]) -> None:
             f"bytes a second: {reported_places(worst)}; {late} of {len(history)} intervals do not fit",
             "check the history's seconds and units, or plan with faster or more links",
         )
+
+
+def lead_seconds(fabric: Fabric, options: TimetableOptions) -> float:
+    """Return how long a change takes, in whole minutes: so much earlier begins one that must be over in time."""
+    return 60.0 * math.ceil((options.change_seconds + longest_toggle(fabric, options)) / 60)
 
 
 def longest_toggle(fabric: Fabric, options: TimetableOptions) -> float:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tagloom.records.settings import lost_speed_steps
 from tagloom.records.timetable import ALL_ON, Rule, Timetable
-from tagloom.regulate.day import BYTES_PER_SECOND, DAY_MINUTES, clock_text, longest_toggle
+from tagloom.regulate.day import BYTES_PER_SECOND, DAY_MINUTES, clock_text, lead_seconds, longest_toggle
+from tagloom.regulate.day_changes import EARLY, VIA
 from tagloom.regulate.settings_file import to_json as settings_json
 
 if TYPE_CHECKING:
@@ -67,6 +66,9 @@ def to_json(fabric: Fabric, day: Day, options: TimetableOptions, schedule: Sched
         "most_percent": percent(can, day.full_joules),
         "kept_percent": percent(day.full_joules - schedule.joules, can),
         "changes": schedule.changes,
+        "max_channel_share_in_changes": round(
+            max((change.worst for change in day.changes), default=0.0) / BYTES_PER_SECOND, 6
+        ),
         "toggle_seconds": longest_toggle(fabric, options),
         "lost_bytes": 0,  # paths move away before a link is shut, and back after it is up
         "exact": schedule.exact,
@@ -88,23 +90,19 @@ def names_of(schedule: Schedule) -> dict[int, str]:
 def times_of(day: Day, schedule: Schedule, options: TimetableOptions) -> list[tuple[str, str]]:
     """Return when each settings begin, as ``HH:MM`` local time.
 
-    Links that come up, or get faster, begin early enough to be up when needed; other changes begin on time.
+    A change begins with its interval if the former settings carry that too, else early enough to be over by then; if
+    neither settings carry the traffic of both intervals, everything comes on before, and the new settings follow.
     """
     names, setting = names_of(schedule), schedule.setting
-    whole = day.candidates[0].fabric
-    lacks = [lost_speed_steps(whole, each.fabric) for each in day.candidates]
-    rows = []
-    for t, k in enumerate(setting):
-        before = setting[t - 1]
-        if k != before or (t == 0 and schedule.changes == 0):
-            lead = _lead_minutes(day, options) if lacks[before] - lacks[k] else 0
-            minute = int(day.history.start_seconds[t] // 60) - lead
-            rows.append((minute % DAY_MINUTES, names[int(k)]))
+    starts = [int(start // 60) for start in day.history.start_seconds]
+    rows = [] if schedule.changes else [(starts[0] % DAY_MINUTES, names[int(setting[0])])]
+    lead = int(lead_seconds(day.candidates[0].fabric, options) // 60)
+    for change in day.changes:
+        minute = starts[change.t]
+        if change.mode == VIA:
+            rows.append(((minute - lead) % DAY_MINUTES, ALL_ON))
+        rows.append(((minute - lead * (change.mode == EARLY)) % DAY_MINUTES, names[change.after]))
     return [(clock_text(minute), name) for minute, name in sorted(rows)]
-
-
-def _lead_minutes(day: Day, options: TimetableOptions) -> int:
-    return math.ceil((options.change_seconds + longest_toggle(day.candidates[0].fabric, options)) / 60)
 
 
 def files_of(
@@ -123,7 +121,9 @@ def files_of(
     for at, name in times_of(day, schedule, options):
         hour, minute = (int(part) for part in at.split(":"))
         rules.append(Rule(f"{minute} {hour} * * *", file_of[name]))
-    dwell = options.dwell_seconds - 60 * _lead_minutes(day, options)  # links that come on begin earlier by this much
+    dwell = options.dwell_seconds - lead_seconds(
+        day.candidates[0].fabric, options
+    )  # links that come on begin earlier by this much
     table = Timetable(tuple(rules), timezone, max(0.0, dwell), options.changes_a_day)
     found = {f"{stem}.yml": text_of(table)}
     for k, name in names.items():

@@ -101,7 +101,7 @@ def _table(offer: Offer, sets: NDArray[np.int64], begin: int, dwell: float, most
     The last axes are the setting at t, in force for at least `dwell` seconds, and the changes so far. The day begins
     with setting `begin` of each set.
     """
-    joules, change, ends = offer.joules[sets], _changes(offer, sets), _ends(offer.seconds, dwell)
+    joules, ends = offer.joules[sets], _ends(offer.seconds, dwell)
     intervals, (batch, n) = len(offer.seconds), sets.shape
     sums = np.concatenate([np.zeros((batch, n, 1)), np.cumsum(joules, axis=2)], axis=2)
     table = np.full((intervals + 1, batch, n, most + 1), np.inf)
@@ -111,14 +111,14 @@ def _table(offer: Offer, sets: NDArray[np.int64], begin: int, dwell: float, most
         now = table[t]
         table[t + 1] = np.minimum(table[t + 1], now + joules[:, :, t, None])
         if ends[t] <= intervals and most:
-            entered = (now[:, :, None, :-1] + change[:, :, :, None]).min(axis=1)
+            entered = (now[:, :, None, :-1] + _changes(offer, sets, t)[:, :, :, None]).min(axis=1)
             stretch = _stretch(joules, sums, t, ends[t])
             table[ends[t], :, :, 1:] = np.minimum(table[ends[t], :, :, 1:], entered + stretch[:, :, None])
     return table
 
 
-def _changes(offer: Offer, sets: NDArray[np.int64]) -> NDArray[np.float64]:
-    change: NDArray[np.float64] = offer.change_joules[sets[:, :, None], sets[:, None, :]]
+def _changes(offer: Offer, sets: NDArray[np.int64], t: int) -> NDArray[np.float64]:
+    change: NDArray[np.float64] = offer.change_joules[t][sets[:, :, None], sets[:, None, :]]
     change[:, np.arange(sets.shape[1]), np.arange(sets.shape[1])] = np.inf  # staying is not a change
     return change
 
@@ -145,7 +145,7 @@ def _stretch(joules: NDArray[np.float64], sums: NDArray[np.float64], begin: int,
 def _end(offer: Offer, sets: NDArray[np.int64], begin: int, table: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the joules of whole days, float64[B, N, most + 1], with the change from the last setting to the first."""
     last: NDArray[np.float64] = table[-1].copy()
-    back = _changes(offer, sets)[:, :, begin]
+    back = _changes(offer, sets, 0)[:, :, begin]
     others = np.arange(sets.shape[1]) != begin
     last[:, others, :] += back[:, others, None]
     last[:, others, -1] = np.inf  # that change must be allowed, too
@@ -157,7 +157,7 @@ def _traced(offer: Offer, sets: NDArray[np.int64], begin: int, dwell: float, mos
     table = _table(offer, sets, begin, dwell, most)
     final = _end(offer, sets, begin, table)[0]
     k, c = (int(i) for i in np.unravel_index(np.argmin(final), final.shape))
-    joules, change, ends = offer.joules[sets], _changes(offer, sets)[0], _ends(offer.seconds, dwell)
+    joules, ends = offer.joules[sets], _ends(offer.seconds, dwell)
     sums = np.concatenate([np.zeros((1, sets.shape[1], 1)), np.cumsum(joules, axis=2)], axis=2)
     intervals, total, changes = len(offer.seconds), float(final[k, c]), c + int(k != begin)
     setting = np.full(intervals, -1, np.int64)
@@ -166,7 +166,7 @@ def _traced(offer: Offer, sets: NDArray[np.int64], begin: int, dwell: float, mos
         stay = table[t - 1, 0, k, c] + joules[0, k, t - 1]
         options: list[tuple[float, int, int]] = [(float(stay), t - 1, k)]
         for b in [b for b in range(1, t) if ends[b] == t and c] if most else []:
-            stretch = _stretch(joules, sums, b, t)[0, k]
+            stretch, change = _stretch(joules, sums, b, t)[0, k], _changes(offer, sets, b)[0]
             options += [
                 (float(table[b, 0, j, c - 1] + change[j, k] + stretch), b, j) for j in range(len(change)) if j != k
             ]

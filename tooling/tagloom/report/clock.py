@@ -62,6 +62,11 @@ def day_lines(payload: Mapping[str, Any]) -> list[str]:
             f"(Koibuchi et "
             "al. 2011, table 6), charged; no bytes lost: paths move first",
         ),
+        *(
+            row("", f"a channel is busy to {100 * payload['max_channel_share_in_changes']:.0f} % at most meanwhile")
+            if payload["changes"]
+            else ()
+        ),
         *[line for remark in payload["remarks"] for line in row("note", remark)],
     ]
 
