@@ -18,7 +18,14 @@ from tagloom.lab import process
 from tagloom.lab.directory import Order
 from tagloom.records.fabric import Fabric, Host, Link, Switch
 
-MODELS = ("powerconnect-5324", "powerconnect-5548", "powerconnect-6224", "n-series", "linux-bridge")
+MODELS = (
+    "powerconnect-5324",
+    "powerconnect-5548",
+    "powerconnect-6224",
+    "n-series",
+    "cisco-cbs350-24t-4g",
+    "linux-bridge",
+)
 REAL = os.environ.get("TAGLOOM_SWITCH", "")
 
 

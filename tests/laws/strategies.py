@@ -74,7 +74,9 @@ def switch_states(draw: st.DrawFn, platform: Platform) -> SwitchState:
 def _draw_vlans(draw: st.DrawFn, editor: SwitchEditor, grammar: Grammar, port: int, vlans: list[int]) -> None:
     at = port - 1
     editor.mode[at] = mode = draw(
-        st.sampled_from([PortMode.GENERAL, PortMode.GENERAL, PortMode.ACCESS, PortMode.TRUNK])
+        st.sampled_from(
+            [PortMode.GENERAL, PortMode.GENERAL, PortMode.ACCESS, *([PortMode.TRUNK] * grammar.has("mode_trunk"))]
+        )
     )
     editor.pvid[at] = draw(st.sampled_from(vlans))
     hows = {

@@ -105,9 +105,10 @@ def test_ports_of_hosts_take_untagged_frames_only_wherever_the_family_can(model)
     assert ("acceptable-frame-type untagged-only" in texts["s0"]) == can
 
 
-def test_the_families_of_the_53xx_the_55xx_and_the_sg300_can_refuse_them_and_no_other():
+def test_the_families_of_the_53xx_the_55xx_and_the_ciscos_can_refuse_them_and_no_other():
     can = {model for model in platforms.models() if load(model).refuses_tagged}
-    assert can == {f"powerconnect-{n}" for n in (5324, 5424, 5448, 5524, 5548)} | {"cisco-sg300-28"}
+    ciscos = {model for model in platforms.models() if model.startswith("cisco-")}
+    assert can == {f"powerconnect-{n}" for n in (5324, 5424, 5448, 5524, 5548)} | ciscos
 
 
 def test_learning_is_refused_where_its_frames_close_a_cycle_and_planned_where_they_do_not(templates):

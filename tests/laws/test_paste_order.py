@@ -34,7 +34,9 @@ def pasted(platform, lines):
     return not any(map(grammar.is_error, answers)), device.editor.freeze()
 
 
-@pytest.mark.parametrize("model", ["powerconnect-5324", "powerconnect-5548", "powerconnect-6224", "n-series"])
+@pytest.mark.parametrize(
+    "model", ["powerconnect-5324", "powerconnect-5548", "cisco-cbs350-24t-4g", "powerconnect-6224", "n-series"]
+)
 @examples(30)
 @given(data=st.data())
 def test_the_console_takes_what_is_said_to_work_and_nothing_else(model, data):

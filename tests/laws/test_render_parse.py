@@ -28,6 +28,7 @@ EACH_MODEL = pytest.mark.parametrize(
         for model in (
             "powerconnect-5324",
             "powerconnect-5548",
+            "cisco-cbs350-24t-4g",
             "powerconnect-6224",
             "powerconnect-7024",
             "n-series",

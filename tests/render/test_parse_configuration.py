@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from tagloom.errors import PlanError
 from tagloom.platforms import load
+from tagloom.platforms.factory import factory
+from tagloom.records.change import difference
 from tagloom.records.switch_state import Membership, PortMode
-from tagloom.render import parse_configuration
+from tagloom.render import parse_configuration, read_state, render_commands
 
 TRANSCRIPTS = Path(__file__).parent / "transcripts"
-ROS, FASTPATH = load("powerconnect-5324"), load("powerconnect-6224")
+ROS, FASTPATH, CBS350 = load("powerconnect-5324"), load("powerconnect-6224"), load("cisco-cbs350-24t-4g")
 
 
 def transcript(name):
@@ -48,6 +51,47 @@ def test_a_real_running_config_of_a_5324():
     assert parsed.unknown == ()
     assert parsed.state.port(17).untagged == (2,)
     assert parsed.state.pvid[:24].tolist() == [1] * 16 + [2] * 4 + [1] * 4
+
+
+def test_a_real_running_config_of_a_cbs350():
+    """After one of firmware 3.2.1.1 that a parser's test has (public GitHub file 13367031994), cut short."""
+    parsed = parse_configuration(CBS350, transcript("cbs350.cfg"))
+    assert parsed.unknown == ()
+    access, trunk = parsed.state.port(1), parsed.state.port(15)
+    assert (access.mode, access.untagged) == (PortMode.ACCESS, (1500,))
+    assert (trunk.mode, trunk.untagged, trunk.tagged) == (PortMode.TRUNK, (1503,), (1500, 1501))
+    assert parsed.state.vlan_names[1:3] == ("license", "R1 SW0 TP0")
+    assert not parsed.state.port(7).enabled
+
+
+@pytest.mark.parametrize("told", ["", "switchport trunk allowed vlan all\n", "switchport trunk native vlan 5\n"])
+def test_a_trunk_of_a_cbs350_that_nobody_told_its_vlans_is_named_whatever_ports_the_fabric_has(told):
+    text = f"vlan database\nvlan 5-6\nexit\ninterface GigabitEthernet9\nswitchport mode trunk\n{told}exit\n"
+    parsed = parse_configuration(CBS350, text)
+    assert [line.text for line in parsed.unknown] == ["switchport mode trunk"]
+    assert parsed.unknown[0].touches([1, 2], [100])
+    assert set(parsed.state.port(9).tagged) >= {6}
+    (finding,) = read_state(CBS350, text, "s0", [1, 2])[1]
+    assert "carries every VLAN" in str(finding)
+
+
+def test_a_trunk_of_a_cbs350_carries_what_its_list_says_and_no_list_opens_it_again():
+    lines = "vlan database\nvlan 5-7\nexit\ninterface GigabitEthernet9\nswitchport mode trunk\n{}exit\n"
+    listed = parse_configuration(CBS350, lines.format("switchport trunk allowed vlan 1,5\n"))
+    assert (listed.unknown, listed.state.port(9).tagged) == ((), (5,))
+    more = "switchport trunk allowed vlan 1,5\nswitchport trunk allowed vlan add 7\n"
+    assert parse_configuration(CBS350, lines.format(more)).state.port(9).tagged == (5, 7)
+    back = "switchport trunk allowed vlan 5\nswitchport mode access\n"
+    assert parse_configuration(CBS350, lines.format(back)).state.port(9).tagged == ()
+    opened = "switchport trunk allowed vlan 5\nno switchport trunk allowed vlan\n"
+    assert len(parse_configuration(CBS350, lines.format(opened)).unknown) == 1
+
+
+def test_no_line_is_sent_that_would_make_a_trunk_of_a_cbs350():
+    """Between the mode and the list it would carry every VLAN."""
+    trunk = parse_configuration(CBS350, "interface gi9\nswitchport mode trunk\nswitchport trunk allowed vlan 1\n").state
+    with pytest.raises(PlanError, match="has no line for mode_trunk"):
+        render_commands(CBS350, difference(factory(CBS350).freeze(), trunk))
 
 
 def test_a_real_running_config_of_a_6224():

@@ -25,7 +25,7 @@ from tagloom.render import parse_configuration, render_commands, render_configur
 
 ROOT = Path(__file__).parents[2]
 TEMPLATES = ROOT / "templates"
-MODELS = ("powerconnect-5324", "powerconnect-5548", "powerconnect-6224", "powerconnect-7024")
+MODELS = ("powerconnect-5324", "powerconnect-5548", "cisco-cbs350-24t-4g", "powerconnect-6224", "powerconnect-7024")
 
 
 def woven(ports):

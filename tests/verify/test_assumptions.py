@@ -16,6 +16,7 @@ ALWAYS = {
     "switches hold",
     "switches learn",
     "static entries",
+    "frames pass",
     "hosts have",
     "with spanning tree",
     "multicast",

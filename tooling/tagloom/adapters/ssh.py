@@ -63,6 +63,7 @@ _NOT_SAVED = re.compile(r"unsuccessful|not saved|copy.{0,80}fail", re.IGNORECASE
 _ECHO_ENDS = re.compile(r"[ \t]{0,256}\n")
 _SUBMODES_DEEP = 4
 _CONFIG_MODE = "(config)"
+_NOT_ENABLED_BY = "cisco_s300"  # the one driver of a PowerConnect's kin that does not enter privileged exec by itself
 _NAMES_HOST = "hostname "
 _FLAG = TypeAdapter(bool)  # from a command line's key=value it comes as text
 
@@ -478,7 +479,7 @@ class SshSwitch(Session):
         """Copy the running to the startup configuration, answer the switch's question, and see that it was done."""
         del text  # the switch knows what it holds
         command = "copy running-config startup-config"
-        yes = "Y" if self._platform.netmiko_driver == "dell_powerconnect" else "y"
+        yes = "Y" if Grammar.of(self._platform).code == "ros" else "y"
         self._write(f"{command}\n", command)
         allowance = self._allowance()
         if self._access.echo:
@@ -499,6 +500,8 @@ class SshSwitch(Session):
         self._introduce()
         wire.write_channel(wire.RETURN)
         wire.session_preparation()
+        if self._platform.netmiko_driver == _NOT_ENABLED_BY and not wire.check_enable_mode():
+            wire.enable()  # a user of level 15 is there already
         wire.ansi_escape_codes = False  # `_terminal` leaves them out from here on
         self._settle()
         if len(wire.base_prompt) > PROMPT_CHARACTERS:

@@ -99,7 +99,7 @@ def _check_words(args: argparse.Namespace, fabric: Fabric | None, wrong: Finding
         live = {switch.name: switch for switch in fabric.live}
         if args.switch not in live:
             wrong.findings.append(Finding("--switch", "a switch of the fabric that is up", args.switch))
-        elif platforms.of(live[args.switch]).is_shell or not platforms.of(live[args.switch]).netmiko_driver:
+        elif not platforms.of(live[args.switch]).has_first_contact:
             rule = "a model whose console tagloom knows"
             wrong.findings.append(Finding("--switch", rule, f"{args.switch}, a {live[args.switch].model}"))
 

@@ -75,6 +75,11 @@ class Platform:
         return bool(self.grammar) and family(self.grammar).get("command_line") == "shell"
 
     @property
+    def has_first_contact(self) -> bool:
+        """Return whether it is known what the console of such a switch is typed when it leaves the factory."""
+        return bool(self.grammar) and not self.is_shell and bool(family(self.grammar).get("first_contact", True))
+
+    @property
     def eee_at_factory(self) -> bool:
         """Return whether ports sleep by IEEE 802.3az before anybody says so."""
         return self.eee and bool(self.grammar) and bool(family(self.grammar, self.firmware).get("eee_at_factory"))

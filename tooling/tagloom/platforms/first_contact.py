@@ -47,7 +47,7 @@ def first_contact_lines(
     `ports` are those that the fabric uses: where a family tells LLDP to each port, it is told to these.
     """
     platform = platforms.of(switch)
-    if platform.is_shell or not platform.grammar:
+    if not platform.has_first_contact:
         return ()
     grammar, family = Grammar.of(platform), platform.grammar
     path = next(templates / each / FILE for each in relatives(family) if (templates / each / FILE).is_file())

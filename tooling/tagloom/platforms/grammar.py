@@ -154,10 +154,11 @@ class Grammar:
             "seconds": _read_seconds,
             "mbps": _read_mbps,
         }
+        spelt_out = self._data.get("long_names") and self._data.get("writes_long_names", True)
         self._writers: dict[str, Callable[[Any], str]] = {
             "vlans": lambda vlans: format_ranges(sorted(vlans)),
             "pvid": lambda vlan: str(self._data["discard_pvid"] if vlan == DISCARD_PVID else vlan),
-            "ports": self.port_lists.write_long if self._data.get("long_names") else self.port_lists.write,
+            "ports": self.port_lists.write_long if spelt_out else self.port_lists.write,
             "channels": self.port_lists.write_channels,
             "mac": self._write_mac,
             "name": lambda name: f'"{name}"' if " " in name else name,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -98,7 +98,8 @@ class Interpreter:
 
     The one reading of each line, shared by the parser of running-configs and the consoles of the virtual rack.
     A line is carried out as a whole or not at all. `context` may be set to move the session. Beside the state, `duplex`
-    is what the lines say of it by port ("full" or "half"), `unpinned` the (VLAN, MAC) whose entry ages or is lost.
+    is what the lines say of it by port ("full" or "half"), `unpinned` the (VLAN, MAC) whose entry ages or is lost,
+    `open_trunks` the ports that carry every VLAN there will be.
     """
 
     def __init__(self, platform: Platform, editor: SwitchEditor) -> None:
@@ -108,6 +109,7 @@ class Interpreter:
         self._cells_left = WRITTEN_CELLS
         self.duplex: dict[int, str] = {}
         self.unpinned: set[tuple[int, int]] = set()
+        self.open_trunks: set[int] = set()
 
     def feed(self, line: str) -> Outcome:
         """Carry out one line, without its newline; a blank line or a comment ("!") is carried out by doing nothing."""
@@ -191,6 +193,8 @@ class Interpreter:
         self._spend(len(vlans))
         for vlan in vlans:
             self.editor.create_vlan(vlan)
+            for port in self.open_trunks:
+                self.editor.set_member(vlan, port, Membership.TAGGED)
         if not line.enters:
             return _done(line)
         self.context = Context(ContextKind.INTERFACE_VLAN, vlan=vlans[0]) if len(vlans) == 1 else VLAN_DATABASE
@@ -224,6 +228,7 @@ class Interpreter:
         dormant and wakes it later is not known (Netgear's does).
         """
         editor, mode = self.editor, MODE_LINES[line.key]
+        self.open_trunks.difference_update(self.context.ports)
         for port in self.context.ports:
             was, editor.mode[port - 1] = editor.mode[port - 1], mode
             if mode in (was, PortMode.GENERAL):
@@ -236,6 +241,33 @@ class Interpreter:
             editor.set_pvid(port, native)
             editor.frames[port - 1], editor.ingress_filter[port - 1] = Frames.ALL, True
         return _done(line)
+
+    def _open_trunk(self, line: Line, _: list[Any]) -> Outcome:
+        """Make a trunk that carries every VLAN there is or will be, until a list says which."""
+        self._set_mode(replace(line, key="mode_trunk"), [])
+        return self._carry_all(line, [])
+
+    def _carry_all(self, line: Line, _: list[Any]) -> Outcome:
+        self._need_mode(PortMode.TRUNK, "not_trunk")
+        self._carry(sorted(self.editor.vlans))
+        self.open_trunks.update(self.context.ports)
+        return _done(line)
+
+    def _carry_only(self, line: Line, values: list[Any]) -> Outcome:
+        """Make a trunk carry the VLANs of a list and no other; its native VLAN stays in the port."""
+        self._need_mode(PortMode.TRUNK, "not_trunk")
+        self._carry([vlan for vlan in values[0] if vlan in self.editor.vlans])
+        self.open_trunks.difference_update(self.context.ports)
+        return _done(line)
+
+    def _carry(self, vlans: list[int]) -> None:
+        """Make the context's trunks tagged members of these VLANs alone, and untagged ones of their native VLAN."""
+        editor = self.editor
+        self._spend(len(editor.vlans) * len(self.context.ports))
+        for port in self.context.ports:
+            for vlan in editor.vlans:
+                if vlan != editor.pvid[port - 1]:
+                    editor.set_member(vlan, port, Membership.TAGGED if vlan in vlans else Membership.NONE)
 
     def _set_native(self, line: Line, values: list[Any]) -> Outcome:
         access = line.key != "trunk_native"
@@ -392,6 +424,9 @@ class Interpreter:
         "vlan_delete": _delete_vlans,
         "vlan_name": _name_vlan,
         "no_vlan_name": _name_vlan,
+        "trunk_open": _open_trunk,
+        "trunk_all": _carry_all,
+        "trunk_only": _carry_only,
         "access_vlan": _set_native,
         "no_access_vlan": _set_native,
         "trunk_native": _set_native,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tagloom.platforms import Platform
     from tagloom.records.switch_state import SwitchEditor, SwitchState
 
+_OPEN_TRUNK = "carries every VLAN, tagloom's too: say which by switchport trunk allowed vlan LIST"
 _OPENERS = ("interface ", "vlan database")
 
 
@@ -44,6 +45,7 @@ class _Reader:
         self.foreign: list[UnknownLine] = []
         self.refused: list[tuple[Context, UnknownLine]] = []
         self.straight = True
+        self._open_trunks: dict[int, UnknownLine] = {}
         self._block = ""  # the line that opened the block
         self._passing = False  # whether the block is not of our ports and VLANs
         self._ended = False  # whether a "!" may have ended the block
@@ -70,6 +72,7 @@ class _Reader:
         if outcome.kind is OutcomeKind.LEFT:
             self._left = True
         if outcome.accepted and outcome.kind is not OutcomeKind.FOREIGN:
+            self._note_open_trunks(number, line)
             self._block = line if opens else self._block if interpreter.context is not CONFIG else ""
             return
         if interpreter.context is CONFIG and not opens and self._harmless.opens(line):
@@ -95,6 +98,11 @@ class _Reader:
             self.unknown.append(trouble)
         elif not PROMPT.match(line):
             self.foreign.append(trouble)
+
+    def _note_open_trunks(self, number: int, line: str) -> None:
+        """Remember the line that made a trunk carry every VLAN: it bears on whatever ports and VLANs there are."""
+        for port in self.interpreter.open_trunks.intersection(self.interpreter.context.ports):
+            self._open_trunks.setdefault(port, UnknownLine(number, self._block, line, _OPEN_TRUNK))
 
     def _begin(self) -> None:
         """Leave the block before: a new one opens."""
@@ -172,6 +180,7 @@ class _Reader:
                 again.take(number, line)
             interpreter = again.interpreter
         state = interpreter.editor.freeze()
+        self.unknown.extend(self._open_trunks[port] for port in sorted(interpreter.open_trunks))
         unknown = tuple(sorted(self.unknown, key=lambda each: each.number))
         foreign = tuple(self.foreign)
         refused: tuple[UnknownLine, ...] = ()

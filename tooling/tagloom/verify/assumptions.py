@@ -148,11 +148,25 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
         _entries,
     ),
     Assumption(
+        "frames pass whatever port their sender's entry names",
+        "In its own VLANs a host's address may be pinned at another port than the one its frames come by. A switch "
+        "that looks up senders as well drops them: HPE's Comware and ExtremeXOS do so (their guides say it), and are "
+        "no families here for that reason.",
+        {
+            "linux-bridge": "likely: a sticky entry stays and the frame goes on (net/bridge/br_fdb.c)",
+            ANY: "likely: permanent entries; 'secure' ones drop, and tagloom writes none",
+        },
+        "pin an address at one port, send from it into another port of that VLAN: the frame must arrive",
+        _entries,
+    ),
+    Assumption(
         "a port may be an untagged member of several VLANs",
         "A host sends in one VLAN and hears from many, all untagged (general mode with overlapping untagged VLANs).",
         {
             "ros": "confirmed in documents, not measured: 5548P user guide p. 471, SG220 transcript",
             "ros4": "confirmed in documents, not measured: 5548P user guide p. 471",
+            "sg300": "confirmed-kin: SG200 administration guide p. 99, a general port untagged in VLANs 1, 10 and 20",
+            "cbs350": "confirmed-kin: SG200 administration guide p. 99, a general port untagged in VLANs 1, 10 and 20",
             "fastpath": "confirmed in documents, not measured: 'General Mode Untagged VLANs' of an M6348",
             "os6": "confirmed in documents, not measured: 'General Mode Untagged VLANs' of an M6348",
             "linux-bridge": "confirmed: measured on Linux 6.1",
@@ -226,6 +240,8 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
             "ros": "confirmed on kin: 3448 and SG300 flood BPDUs where spanning tree is off, on the switch or a port, "
             "unless told 'spanning-tree bpdu filtering'",
             "ros4": "likely: as SG300",
+            "sg300": "confirmed: flooded where spanning tree is off, unless told 'spanning-tree bpdu filtering'",
+            "cbs350": "likely: as SG300",
             "fastpath": "likely: dropped; 'spanning-tree bpdu flooding' is a line of its own (8100, N-series guides)",
             "os6": "likely: dropped; 'spanning-tree bpdu flooding' is a line of its own (8100 and N-series guides)",
             "linux-bridge": "confirmed: flooded while stp_state is 0 (net/bridge/br_input.c)",
