@@ -64,7 +64,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible shi
         if known_hosts.is_file():
             inventory.set_variable("all", "tagloom_known_hosts", str(known_hosts))
         for switch in fabric.live:
-            group = inventory.add_group(switch.model.replace("-", "_"))
+            group = inventory.add_group(platforms.page_of(switch.model).replace("-", "_"))
             if switch.name in inventory.groups:  # Ansible would take the one for the other
                 raise AnsibleParserError(f"switches.{switch.name}: expected a name that no group has, actual a group's")
             inventory.add_host(switch.name, group=group)

@@ -11,7 +11,7 @@ from tagloom.platforms import load
 from tagloom.platforms.factory import factory
 from tagloom.records.change import difference
 from tagloom.records.switch_state import Membership, PortMode
-from tagloom.render import parse_configuration, read_state, render_commands
+from tagloom.render import parse_configuration, read_state, read_text, render_commands
 
 TRANSCRIPTS = Path(__file__).parent / "transcripts"
 ROS, FASTPATH, CBS350 = load("powerconnect-5324"), load("powerconnect-6224"), load("cisco-cbs350-24t-4g")
@@ -61,6 +61,7 @@ def test_a_real_running_config_of_a_cbs350():
     assert (access.mode, access.untagged) == (PortMode.ACCESS, (1500,))
     assert (trunk.mode, trunk.untagged, trunk.tagged) == (PortMode.TRUNK, (1503,), (1500, 1501))
     assert parsed.state.vlan_names[1:3] == ("license", "R1 SW0 TP0")
+    assert read_text(CBS350, transcript("cbs350.cfg"), "s0", [2, 3]).unknown_lines == ()
     assert not parsed.state.port(7).enabled
 
 

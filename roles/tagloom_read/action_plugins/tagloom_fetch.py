@@ -63,7 +63,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
 def fetch(switch: str, variables: Mapping[str, Any], directory: Path, _turn: Turn) -> str:
     """Write one switch's running configuration, or say why that could not be done."""
     model = str(variables.get(MODEL, ""))
-    if model not in platforms.models():
+    if not platforms.is_model(model):
         return str(Finding(f"{switch}: {MODEL}", "a model that tagloom knows", model or "none"))
     try:
         with connect(switch, platforms.load(model), Access.of_host(variables)) as connection:

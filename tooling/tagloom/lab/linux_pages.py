@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tagloom.platforms.iproute2 import Shell
     from tagloom.records.switch_state import SwitchEditor
 
+_MANAGED_BY = "eth0"
 GIGABIT_MBPS = 1000  # what its ports run at where nobody says a speed
 
 
@@ -70,7 +71,12 @@ def _links(machine: Machine) -> str:
     editor, bridge = machine.editor, commands().bridge
     rows = [
         _link(1, "lo", "loopback", ["LOOPBACK", "UP", "LOWER_UP"]),
-        _link(2, "eth0", "ether", ["BROADCAST", "MULTICAST", "UP", "LOWER_UP"]),
+        _link(
+            2,
+            _MANAGED_BY if _MANAGED_BY not in machine.platform.port_names else "mgmt0",
+            "ether",
+            ["BROADCAST", "MULTICAST", "UP", "LOWER_UP"],
+        ),
     ]
     for port in _ports(machine):
         flags = ["BROADCAST", "MULTICAST"]

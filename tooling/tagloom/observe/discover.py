@@ -62,7 +62,7 @@ def check_discovery(name: str, model: str | None) -> None:
     found = []
     if not FABRIC_NAME.fullmatch(name):
         found.append(Finding("--name", "letters, digits, dot, hyphen, underscore", repr(name)))
-    if model is not None and model not in platforms.models():
+    if model is not None and not platforms.is_model(model):
         found.append(Finding("--model", "one of " + ", ".join(platforms.models()), repr(model)))
     if found:
         raise InputError(found)

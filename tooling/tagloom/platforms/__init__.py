@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from tagloom.platforms.family import Firmware, family, variables
+from tagloom.platforms.own_port_names import own_port_names
 
 if TYPE_CHECKING:
     from tagloom.platforms.words import Templates
@@ -144,6 +145,25 @@ def models() -> tuple[str, ...]:
     return tuple(sorted(f.name.removesuffix(".yml") for f in folder.iterdir() if f.name.endswith(".yml")))
 
 
+def page_of(model: str) -> str:
+    """Return the name of a model's page: what stands before the names that its ports have on one machine.
+
+    >>> page_of("linux-bridge:lan1-4,wan"), page_of("powerconnect-5324")
+    ('linux-bridge', 'powerconnect-5324')
+    """
+    return model.partition(":")[0]
+
+
+@cache
+def is_model(model: str) -> bool:
+    """Return whether there is such a model: a page, and where its ports may be named, names behind it."""
+    try:
+        load(model)
+    except KeyError:
+        return False
+    return True
+
+
 def of(switch: Switch) -> Platform:
     """Return the platform of a switch of a fabric."""
     return load(switch.model, switch.firmware, switch.templates)
@@ -156,15 +176,17 @@ def firmware_choices(model: str) -> dict[str, tuple[str, ...]]:
 
 @cache
 def load(model: str, firmware: Firmware = (), templates: Templates = ()) -> Platform:
-    """Read a model's page. Raises KeyError where there is none, or no such variable or choice of firmware."""
-    if model not in models():
+    """Read a model's page. Raises KeyError where there is none, or no such variable or choice of firmware.
+
+    ``linux-bridge:lan1-4,wan`` is the model whose ports have these names, where the page leaves that to the machine.
+    """
+    page, named, own = model.partition(":")
+    if page not in models():
         raise KeyError(model)
     raw: dict[str, Any] = yaml.load(
-        (files("tagloom.platforms") / f"{model}.yml").read_text("utf-8"), Loader=yaml.CSafeLoader
+        (files("tagloom.platforms") / f"{page}.yml").read_text("utf-8"), Loader=yaml.CSafeLoader
     )
-    names: list[str] = []
-    for block in raw["ports"]:
-        names.extend(block["name"].format(n=n) for n in range(block["first"], block["first"] + block["count"]))
+    names = _port_names(raw, own, named=bool(named))
     physical = len(names)
     if channels := raw.get("port_channels"):
         names.extend(channels["name"].format(n=n) for n in range(1, channels["count"] + 1))
@@ -192,3 +214,14 @@ def load(model: str, firmware: Firmware = (), templates: Templates = ()) -> Plat
         firmware=firmware,
         templates=templates,
     )
+
+
+def _port_names(raw: dict[str, Any], own: str, *, named: bool) -> list[str]:
+    """Return the physical ports' names: the machine's own where they are given, else the page's."""
+    if named:
+        try:
+            return list(own_port_names(own if raw.get("ports_are_named_by_the_machine") else ""))
+        except ValueError as error:
+            raise KeyError(str(error)) from None
+    runs = [(block["name"], range(block["first"], block["first"] + block["count"])) for block in raw["ports"]]
+    return [name.format(n=n) for name, numbers in runs for n in numbers]

@@ -55,6 +55,6 @@ def by_text(text: str) -> Sighting:
 def mistaken(model: str, text: str, where: str) -> tuple[Finding, ...]:
     """Find that the switch that printed `text` is not of `model`; what cannot be told is no finding."""
     seen = by_text(text)
-    if not seen.models or model in seen.models:
+    if not seen.models or platforms.page_of(model) in seen.models:
         return ()
     return (Finding(f"{where}: model", model, f"{' or '.join(seen.models)} ({seen.said})"),)

@@ -82,7 +82,8 @@ def latency_seconds(model: str) -> float:
 
 
 def _table(model: str, power: Mapping[str, PortWatts] | None) -> PortWatts | None:
-    return power[model] if power and model in power else platforms.load(model).watts
+    known = (power or {}).get(model) or (power or {}).get(platforms.page_of(model))
+    return known or platforms.load(model).watts
 
 
 def read_power(path: Path) -> dict[str, PortWatts]:

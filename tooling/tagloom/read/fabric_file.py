@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError
+from tagloom.platforms.own_port_names import RULE
 from tagloom.platforms.spanning import without_port_spanning_tree
 from tagloom.platforms.words import read_templates
 from tagloom.read import families
@@ -209,11 +210,15 @@ class _Reader:
 
     @staticmethod
     def _models(draft: _Draft) -> set[str]:
-        return {switch.model for switch in draft.switches.values()}.intersection(platforms.models())
+        return {switch.model for switch in draft.switches.values() if platforms.is_model(switch.model)}
 
     def _model(self, path: Path_, model: str) -> None:
-        if model not in platforms.models() and model not in self._unknown_models:
+        if not platforms.is_model(model) and model not in self._unknown_models:
             self._unknown_models.add(model)
+            if platforms.page_of(model) in platforms.models():
+                page = platforms.load(platforms.page_of(model))
+                self.find(path, RULE if page.is_shell else f"{page.model}, whose ports have names", repr(model))
+                return
             near = nearest(model, platforms.models())
             self.find(path, f"one of {', '.join(platforms.models())}{near}", repr(model))
 
@@ -317,7 +322,7 @@ class _Reader:
         known = {
             switch.model: platforms.firmware_choices(switch.model)
             for switch in draft.switches.values()
-            if switch.model in platforms.models()
+            if platforms.is_model(switch.model)
         }
         for variable, choice in form.firmware.items():
             choices = sorted({c for model in known.values() for c in model.get(variable, ())})
@@ -395,7 +400,7 @@ class _Reader:
         return None if None in ports else (next(iter(switches)), tuple(port for port in ports if port is not None))
 
     def _port(self, path: Path_, switch: Switch, word: str) -> int | None:
-        if switch.model not in platforms.models():
+        if not platforms.is_model(switch.model):
             return None
         platform = platforms.load(switch.model)
         port = platform.port_number(word)
@@ -464,7 +469,7 @@ class _Reader:
     def _whole(self, form: FabricForm, draft: _Draft) -> Fabric | None:
         """Check what only the whole shows: ports and MAC addresses used twice, too many ports, no connection."""
         index = {name: i for i, name in enumerate(draft.switches)}
-        models = [platforms.load(s.model) if s.model in platforms.models() else None for s in draft.switches.values()]
+        models = [platforms.load(s.model) if platforms.is_model(s.model) else None for s in draft.switches.values()]
         taken: dict[tuple[str, int], str] = {}
         overfull: dict[str, int] = {}
         parallel_links: dict[frozenset[str], int] = {}
@@ -595,7 +600,7 @@ class _Reader:
         short: set[str] = set()
         for i, name, number, label in sorted(ends, key=lambda end: not end[2]):
             model = draft.switches[name].model
-            if model not in platforms.models():
+            if not platforms.is_model(model):
                 continue
             platform = platforms.load(model)
             count = platform.ports - platform.physical_ports
@@ -632,7 +637,7 @@ class _Reader:
         label: str,
     ) -> None:
         switch = draft.switches[name]
-        if switch.model not in platforms.models():
+        if not platforms.is_model(switch.model):
             return
         platform = platforms.load(switch.model)
         if port > platform.physical_ports:

@@ -24,10 +24,18 @@ _OPENERS = ("interface ", "vlan database")
 
 def read_modes(platform: Platform, lines: list[str]) -> Parsed:
     """Read the cleaned lines of a running-config from a factory default."""
+    lines = _without_own_name(lines)
     reader = _Reader(platform, factory(platform), outside="configure" in lines)
     for number, line in enumerate(lines, start=1):
         reader.take(number, line)
     return reader.finish(lines)
+
+
+def _without_own_name(lines: list[str]) -> list[str]:
+    """Return the lines with a comment in the place of the name at a file's head, where it is that of ``hostname``."""
+    if lines[0] == "config-file-header" and len(lines) > 1 and f"hostname {lines[1]}" in lines:
+        return [lines[0], "!", *lines[2:]]
+    return lines
 
 
 class _Reader:

@@ -55,7 +55,7 @@ class _Secrets:
 def site_files(switch: Switch) -> list[tuple[str, str]]:
     """List the site templates of a switch as (path, text): all.j2, then its family's, then its model's."""
     own, family = dict(switch.templates), platforms.of(switch).grammar
-    names = dict.fromkeys(f"{SITE}/{name}.j2" for name in ("all", family or "none", switch.model))
+    names = dict.fromkeys(f"{SITE}/{name}.j2" for name in ("all", family or "none", platforms.page_of(switch.model)))
     return [(name, own[name]) for name in names if name in own]
 
 

@@ -24,7 +24,7 @@ def plannable(fabric: Fabric, *, spoken: bool = True, networks: bool = False) ->
             f"a model whose command line is known, for texts and apply: {known}",
             f"{platforms.load(model).title}, of which none is: plan it with --no-texts",
         )
-        for model in sorted({switch.model for switch in fabric.live} - set(speaking))
+        for model in sorted({platforms.page_of(switch.model) for switch in fabric.live} - set(speaking))
         if spoken
     ]
     if not networks:

@@ -150,8 +150,8 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
     Assumption(
         "frames pass whatever port their sender's entry names",
         "In its own VLANs a host's address may be pinned at another port than the one its frames come by. A switch "
-        "that looks up senders as well drops them: HPE's Comware and ExtremeXOS do so (their guides say it), and are "
-        "no families here for that reason.",
+        "that looks up senders as well drops them: HPE's Comware does so unless told 'undo mac-address static "
+        "source-check enable', and ExtremeXOS (their guides say it); neither is a family here.",
         {
             "linux-bridge": "likely: a sticky entry stays and the frame goes on (net/bridge/br_fdb.c)",
             ANY: "likely: permanent entries; 'secure' ones drop, and tagloom writes none",
