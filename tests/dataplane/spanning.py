@@ -19,6 +19,7 @@ from tagloom.records.switch_state import OWNED_VLAN_NAME, Membership, PortMode, 
 from tagloom.render import render_commands
 from tagloom.rollout import settled
 from tagloom.rollout.foreign import cells_to_prune, without_members
+from tagloom.verify import prove_running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,6 +99,11 @@ def show_shared(bench: Bench, texts: dict[str, str], folder: Path) -> list[str]:
     if tree.blocked != blocked:
         wrong.append(f"expected spanning tree to block {sorted(tree.blocked)}, actual {sorted(blocked)}")
     before = _heard(bench, wrong, "under spanning tree")
+    proof = prove_running(fabric, state, blocked)
+    said = proof.reachable_pairs, proof.storm_free, proof.proven
+    seen = len(before), True, len(before) == len(fabric.hosts) * (len(fabric.hosts) - 1)
+    if said != seen:
+        wrong.append(f"expected the proof of what runs to say {seen}, actual {said}: {proof.findings}")
     forwards = np.array([not blocked & {(x.a, x.a_port), (x.b, x.b_port)} for x in fabric.links], np.bool_)
     pruned = without_members(state, cells_to_prune(fabric, [VLAN], state, state, forwards))
     for name in (name for name in state if state[name] != pruned[name]):

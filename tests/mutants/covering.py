@@ -77,6 +77,7 @@ COVERING = [
     ("rollout/pruning.py", "rollout/test_pruning.py laws/test_advice_leads_on.py"),
     ("rollout/between_fabrics.py", "rollout/test_growth.py"),
     ("rollout/greenfield.py", "rollout/test_greenfield.py rollout/test_rollout.py"),
+    ("rollout/back.py", "rollout/test_back.py"),
     ("rollout/outside.py", "rollout/test_outside.py"),
     ("rollout/spanning.py", "rollout/test_greenfield.py"),
     ("rollout/per_port.py", "rollout/test_per_port.py rollout/test_rollout.py"),

@@ -239,19 +239,24 @@ def _rollout(args: argparse.Namespace, screen: Screen) -> int:
     all_found = Findings()
     findings = all_found.findings
     findings += pipeline.unfit(args.strategy, allow_drain="drain" in allow)
-    if len(args.builds) != (1 if args.greenfield else 2):
-        findings.append(Finding("rollout", "OLD NEW, or --greenfield NEW", " ".join(map(str, args.builds))))
-    if args.greenfield and args.strategy != "auto":
-        findings.append(Finding("--strategy", "none: --greenfield is one itself", args.strategy))
-    if (args.root or args.blocked) and not args.greenfield:
-        findings.append(Finding("--root, --blocked", "--greenfield beside them", "a rollout between two builds"))
+    from_or_to = args.greenfield or args.to
+    if len(args.builds) != (1 if from_or_to else 2) or (args.greenfield and args.to):
+        rule = "OLD NEW, --greenfield NEW, or --to spanning-tree OLD"
+        findings.append(Finding("rollout", rule, " ".join(map(str, args.builds))))
+    if from_or_to and args.strategy != "auto":
+        findings.append(Finding("--strategy", "none: --greenfield and --to are one themselves", args.strategy))
+    if (args.root or args.blocked) and not from_or_to:
+        findings.append(
+            Finding("--root, --blocked", "--greenfield or --to beside them", "a rollout between two builds")
+        )
     findings += pipeline.occupied(args.output, "rollout.json")
     builds = [all_found.of(partial(pipeline.read_build, path)) for path in args.builds]
     all_found.end()
     with screen.waiting("ordering and proving waves"):
         wish = {"allow_drain": "drain" in allow, "foreign": args.foreign, "running": args.running}
-        if args.greenfield:
-            change = pipeline.greenfield(builds[0], root=args.root, blocked=args.blocked, **wish)
+        if from_or_to:
+            tree = {"root": args.root, "blocked": args.blocked}
+            change = pipeline.greenfield(builds[0], **tree, **wish, back=bool(args.to))
         else:
             wish |= {"strategy": args.strategy, "allow_duplicates": "duplicates" in allow}
             change = pipeline.rollout_between(*builds, **wish)
@@ -449,6 +454,11 @@ def add(commands: Commands) -> None:
         help="from factory defaults with spanning tree running, to one BUILD",
     )
     rollout.add_argument(
+        "--to",
+        choices=["spanning-tree"],
+        help="from one BUILD back to spanning tree in VLAN 1, or to what --running kept before the way there",
+    )
+    rollout.add_argument(
         "--running",
         type=Path,
         metavar="DIR",
@@ -464,12 +474,12 @@ def add(commands: Commands) -> None:
     rollout.add_argument(
         "--root",
         metavar="SWITCH",
-        help="with --greenfield: root of the running spanning tree (default: as adopt kept it, else the first switch)",
+        help="with --greenfield, --to: root of the spanning tree (default: as adopt kept it, else the first switch)",
     )
     rollout.add_argument(
         "--blocked",
         nargs="+",
         default=[],
         metavar="SWITCH:PORT",
-        help="with --greenfield: the ports that spanning tree blocks (default: as adopt kept them, else by 802.1D)",
+        help="with --greenfield, --to: ports that spanning tree blocks (default: as adopt kept them, else by 802.1D)",
     )

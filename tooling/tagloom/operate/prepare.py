@@ -151,7 +151,9 @@ def prepare(directory: Path) -> PreparedChange:
     # The waves of a rollout still use the links that its target turns off; a build must not.
     judged = fabric.with_links_up() if (directory / "rollout.json").is_file() else fabric
     passed = flooding(directory)
-    for number in [wave.number for wave in waves if not wave.paused and wave.number not in passed] or [-1]:
+    # of a way back to spanning tree only the beginning proves as a plan does
+    otherwise = 0 if passed else -1
+    for number in [wave.number for wave in waves if not wave.paused and wave.number not in passed] or [otherwise]:
         held = texts[number] if number >= 0 else read_texts(fabric, directory / "build" / "configs")
         _, proof = prove(judged, held, None, duplicates_allowed=duplicates_allowed(directory))
         if not proof.proven:

@@ -17,6 +17,7 @@ from tagloom.records.fabric_pair import FabricPair, alike
 from tagloom.records.switch_state import dead_states
 from tagloom.render import parse
 from tagloom.rollout import choose, from_factory
+from tagloom.rollout.back import to_spanning_tree
 from tagloom.rollout.between_fabrics import WavesRequest, grow
 from tagloom.rollout.pruning import laid_over, pruned_first, shared_with_others
 from tagloom.rollout.spanning import active_tree
@@ -88,8 +89,9 @@ def greenfield(
     allow_drain: bool = False,
     foreign: str = "refuse",
     running: Path | None = None,
+    back: bool = False,
 ) -> Rollout:
-    """Order the change from factory default, with loops cabled and spanning tree running, to a build.
+    """Order the change from factory default (or `back` to it), with loops cabled and spanning tree running, to a build.
 
     `root` names the root of the running spanning tree, by default the first switch. `blocked` lists the ports it
     blocks, as ``switch:port``, read from the switches. Without them the tree is computed by 802.1D with equal costs and
@@ -110,7 +112,8 @@ def greenfield(
     def order(here: FabricState, there: FabricState) -> Rollout:
         return from_factory(fabric, here, there, services, tree, assumed=assumed, allow_drain=allow_drain)
 
-    return pruned_first(fabric, services, held, after, order, foreign=foreign, forwards=tree.links, floods=True)
+    found = pruned_first(fabric, services, held, after, order, foreign=foreign, forwards=tree.links, floods=True)
+    return to_spanning_tree(found, services) if back else found
 
 
 def rollout(

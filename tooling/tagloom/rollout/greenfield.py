@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from tagloom.records.switch_state import FabricState, SwitchState
     from tagloom.rollout.spanning import Spanning
 
-_STRIP = (
+STRIP, OFF = "strip", "spanning tree off"  # waves
+_WHY_STRIP = (
     "VLAN 1 leaves every link that spanning tree blocks, BPDUs are to be dropped where it goes off, and the plan's "
     "VLANs come, which nothing names yet"
 )
-_OFF = "spanning tree goes off where no other switch hangs below: no root port moves, and nothing is blocked anew"
+_WHY_OFF = "spanning tree goes off where no other switch hangs below: no root port moves, and nothing is blocked anew"
 _PAUSE = f"pause the hosts, and: tagloom {AT_ONCE}"
 
 
@@ -80,14 +81,14 @@ def greenfield(change: Change, tree: Spanning, unused_vlan: int) -> list[Step]:
     shut = {(s, p) for s, p in zip(fabric.tail[~on_tree].tolist(), fabric.tail_port[~on_tree].tolist(), strict=True)}
     loose = ProofAssumptions(learning=learning, lossy=True)
     running = replace(loose, spanning=True)
-    steps = [Step("strip", _STRIP, stripped, 0.0, replace(running, blocked=frozenset(shut)))]
+    steps = [Step(STRIP, _WHY_STRIP, stripped, 0.0, replace(running, blocked=frozenset(shut)))]
     state = stripped
     for level in range(int(tree.depth.max()), -1, -1):
         state = dict(state)
         for s in np.flatnonzero(tree.depth == level).tolist():
             name = fabric.switches[s].name
             state[name] = _without_spanning_tree(fabric, s, state[name], change.after[name])
-        steps.append(Step("spanning tree off", _OFF, state, 0.0, running))
+        steps.append(Step(OFF, _WHY_OFF, state, 0.0, running))
     rest = through(replace(change, before=state), layers)
     return worth(change.before, [*steps, *(replace(step, assumptions=loose) for step in rest)])
 
