@@ -309,12 +309,16 @@ class Dataplane:
     def ping_all(self) -> Ping:
         """Send one frame for every ordered pair of hosts; after a storm nothing counts as reached, and it stops.
 
-        Where a host has several addresses, there are as many frames, so that each sends and is sent to. Whoever else
+        Hosts of other networks are sent frames, too, which are `overheard` if they leave by a port of another. Where a
+        host has several addresses, there are as many frames, so that each sends and is sent to. Whoever else
         hears what is flooded to an uplink is not counted.
         """
         hosts = self._host
-        pairs = [(a, b) for a in hosts for b in hosts if a != b]
+        pairs = [(a, b) for a in hosts for b in hosts if a != b and hosts[a].network == hosts[b].network]
         lost, duplicated, overheard = [], [], []
+        for a, b in ((a, b) for a in hosts for b in hosts if hosts[a].network != hosts[b].network):
+            if any(hosts[name].network != hosts[a].network for name in self.unicast(a, b).delivered_to):
+                overheard.append((a, b))
         for a, b in pairs:
             senders, macs = hosts[a].macs, hosts[b].macs
             both = [(senders[i % len(senders)], macs[i % len(macs)]) for i in range(max(len(senders), len(macs)))]

@@ -40,10 +40,10 @@ class Traffic:
     storm: str = ""
 
     def __post_init__(self) -> None:
-        names = [host.name for host in self.plane.fabric.hosts]
-        self._everyone = frozenset(names)
+        network = {host.name: host.network for host in self.plane.fabric.hosts}
+        self._mates = {a: frozenset(b for b in network if b != a and network[a] == network[b]) for a in network}
         self._uplinks = {host.name for host in self.plane.fabric.hosts if host.uplink}
-        self._flows = [(a, b) for a in names for b in ("", *names) if a != b]
+        self._flows = [(a, b) for a in network for b in ("", *network) if not b or b in self._mates[a]]
         self._chance = random.Random(self.seed)  # noqa: S311 - replays, guards nothing
         self._began = self.clock()
         self._last_line = ""
@@ -110,7 +110,7 @@ class Traffic:
 
     def _count(self, flight: Flight) -> None:
         self.counts["frames"] += 1
-        wanted = {flight.target} if flight.target else self._everyone - {flight.source}
+        wanted = {flight.target} if flight.target else self._mates[flight.source]
         missing = sorted(wanted - flight.delivered.keys())
         self.unreached["frames" if flight.target else "broadcasts"].update((flight.source, name) for name in missing)
         if flight.storm:

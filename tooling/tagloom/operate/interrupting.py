@@ -48,8 +48,7 @@ def interrupted_at_once(
     among its lines. Of switches that are `unread` nobody knows what works: all pairs count as working, and as
     interrupted.
     """
-    hosts = len(fabric.hosts)
-    pairs = hosts * (hosts - 1)
+    pairs = fabric.pairs
     if unread:
         why = f"{', '.join(sorted(unread))} were not read"
         return Interrupted(pairs, 0, 0, pairs, SESSION_SECONDS, (), why)
@@ -91,8 +90,7 @@ def interrupted_by_waves(
     only keep the pairs which work before and after each of them may cut some off in the states `between`, for all of
     the `seconds` that they take at most, or for good where those do not work `after`.
     """
-    hosts = len(fabric.hosts)
-    pairs = hosts * (hosts - 1)
+    pairs = fabric.pairs
     up = fabric.with_links_up()
     works, later = working_pairs(up, _forwarding(fabric, before)), working_pairs(up, _forwarding(fabric, after))
     cut_now, restored = pairs - int(works.sum()), int((later & ~works).sum())

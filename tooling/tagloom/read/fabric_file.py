@@ -77,6 +77,7 @@ class _Draft:
     link_forms: list[str] = field(default_factory=list)  # how each link is named in a finding
     reserved: dict[str, set[int]] = field(default_factory=dict)  # switch -> ports that nothing of the fabric may take
     networks: dict[str, str] = field(default_factory=dict)  # host -> the network that names it
+    former_networks: dict[str, str] = field(default_factory=dict)
 
 
 def read_fabric(path: Path, templates: Path | None = None) -> Fabric:
@@ -182,7 +183,8 @@ class _Reader:
             self.find(("reserved", name), "a switch of this fabric", repr(name))
         self._links(form, draft)
         self._hosts(form, draft)
-        self._networks(form, draft)
+        draft.networks = self._networks("networks", form.networks, form, draft)
+        draft.former_networks = self._networks("former_networks", form.former_networks, form, draft)
         if form.eee == "on" and not any(platforms.load(m).eee for m in self._models(draft)):
             self.find(("eee",), "a model with EEE", ", ".join(sorted(self._models(draft))))
         if not draft.switches:
@@ -429,19 +431,21 @@ class _Reader:
             if port is not None and (own or (part.uplink and part.mac is None)):
                 draft.hosts[name] = (switch, port, own, part.uplink)
 
-    def _networks(self, form: FabricForm, draft: _Draft) -> None:
-        """Read which network each host belongs to: one, as frames of a host's port are told apart by nothing else."""
-        for name, hosts in form.networks.items():
+    def _networks(self, key: str, said: dict[str, list[str]], form: FabricForm, draft: _Draft) -> dict[str, str]:
+        """Return the network of each host that one names: frames of a host's port are told apart by nothing else."""
+        network: dict[str, str] = {}
+        for name, hosts in said.items():
             if not hosts:
-                self.find(("networks", name), "at least one host", "none")
+                self.find((key, name), "at least one host", "none")
             for i, host in enumerate(hosts):
-                path: Path_ = ("networks", name, i)
+                path: Path_ = (key, name, i)
                 if host not in draft.hosts and host not in form.hosts:
                     self.find(path, f"a host of this fabric{nearest(host, draft.hosts)}", repr(host))
-                elif draft.networks.setdefault(host, name) != name:
-                    self.find(path, f"one network for the port of {host}", f"{draft.networks[host]} and {name}")
+                elif network.setdefault(host, name) != name:
+                    self.find(path, f"one network for the port of {host}", f"{network[host]} and {name}")
                 elif host in hosts[:i]:
                     self.find(path, "each host once", f"{host} twice")
+        return network
 
     def _macs(self, path: Path_, texts: list[str]) -> tuple[int, ...]:
         """Return the addresses at a host's port, none where one of them is wrong."""
@@ -499,7 +503,8 @@ class _Reader:
                     actual = f"{format_mac(mac)} (that of {owner[mac]})"
                     self.find(("hosts", name, "mac"), "a MAC address of its own", actual)
             network = draft.networks.get(name, DEFAULT_NETWORK) if form.networks else ""
-            hosts.append(Host(name, index[switch], port, macs[0] if macs else 0, macs[1:], uplink, network))
+            networks = network, draft.former_networks.get(name)
+            hosts.append(Host(name, index[switch], port, macs[0] if macs else 0, macs[1:], uplink, *networks))
         self._overfull(overfull, draft)
         dead = {index[name] for name, switch in draft.switches.items() if not switch.up}
         if dead and len(dead) == len(index):

@@ -95,6 +95,7 @@ class FabricForm(Form):
     hosts: dict[Name, HostForm | None] = {}
     links: list[LinkForm | None] = []
     networks: dict[Name, list[str]] = {}
+    former_networks: dict[Name, list[str]] = {}
     vlans: VlansForm = VlansForm()
     flow_control: Literal["on", "off"] = "off"
     eee: Literal["on", "off"] | None = None

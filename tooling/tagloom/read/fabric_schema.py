@@ -17,6 +17,7 @@ WORDS = {
         "hosts": "What is said of single hosts, by name.",
         "links": "Links beside those of the family, or what is said of those.",
         "networks": "Hosts of each isolated network, by its name; the others are the network `default`.",
+        "former_networks": "Networks that hosts change, in the files of a rollout's waves; `rollout` writes it.",
         "vlans": "Which VLANs a plan may use.",
         "flow_control": "802.3x on all ports of the fabric.",
         "eee": "802.3az on all ports of the fabric that have it; without it, as the model comes.",

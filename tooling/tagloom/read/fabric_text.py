@@ -56,11 +56,7 @@ def format_fabric(fabric: Fabric) -> str:
         for s, ports in groupby(fabric.reserved, key=itemgetter(0)):
             name = fabric.switches[s].name
             lines.append(f"  {word(name)}: [{', '.join(quoted(model[name].port_name(port)) for _, port in ports)}]")
-    if any(fabric.networks):
-        lines.append("networks:")
-        for network, mine in fabric.networks.items():
-            said = ", ".join(word(fabric.hosts[h].name) for h in mine.tolist())
-            lines.append(f"  {word(network)}: [{said}]")
+    lines += _networks(fabric)
     if fabric.returned_ports != "isolated":
         lines.append(f"returned_ports: {fabric.returned_ports}")
     if fabric.shape is not None:
@@ -87,6 +83,18 @@ def format_fabric(fabric: Fabric) -> str:
             ends = f"[{sides[0][0]}, {sides[1][0]}]"
         lines.append(f"  - {{ends: {ends}{extra}}}" if extra else f"  - {ends}")
     return "\n".join(lines) + "\n"
+
+
+def _networks(fabric: Fabric) -> list[str]:
+    lines = []
+    for key in ("network", "former_network"):
+        members: dict[str, list[str]] = {}
+        for host in fabric.hosts:
+            if name := getattr(host, key):
+                members.setdefault(name, []).append(word(host.name))
+        lines += [f"{key}s:"] if members else []
+        lines += [f"  {word(name)}: [{', '.join(hosts)}]" for name, hosts in sorted(members.items())]
+    return lines
 
 
 def _addresses(host: Host) -> str:

@@ -68,7 +68,8 @@ class Host:
     `also` are further addresses at the same port: of virtual machines, of a management controller beside the host. An
     `uplink` leads to addresses that nobody knows, and may have some that are known. A host with the address 0 is no
     destination of static entries: an uplink without, or a host that has none in `Fabric.by_further_addresses`.
-    `network` names the host network it belongs to: only hosts of one network may reach each other.
+    `network` names the host network it belongs to: only hosts of one network may reach each other. `former_network` is
+    that of the other fabric, where one stands for what two have, as between the waves of a rollout; None for the same.
     """
 
     name: str
@@ -78,6 +79,12 @@ class Host:
     also: tuple[int, ...] = ()
     uplink: bool = False
     network: str = ""
+    former_network: str | None = None
+
+    @property
+    def networks(self) -> tuple[str, str]:
+        """Return the networks it belongs to: the former one, and its own."""
+        return (self.network if self.former_network is None else self.former_network), self.network
 
     @property
     def macs(self) -> tuple[int, ...]:
@@ -263,11 +270,29 @@ class Fabric:
 
     @cached_property
     def networks(self) -> dict[str, NDArray[np.int64]]:
-        """Return the hosts of each host network, int64, by its name: ascending, that of unnamed hosts last."""
-        names = {host.network for host in self.hosts} or {""}
-        number = {name: i for i, name in enumerate(sorted(names, key=lambda name: (name == DEFAULT_NETWORK, name)))}
-        of_host = np.array([number[host.network] for host in self.hosts], np.int64)
-        return {name: np.flatnonzero(of_host == i) for name, i in number.items()}
+        """Return the hosts of each host network, int64, by its name: ascending, that of unnamed hosts last.
+
+        Hosts that had other networks, as "former -> network", are no network with those that did not.
+        """
+        both = {host.networks for host in self.hosts} or {("", "")}
+        order = sorted(both, key=lambda names: (names[1] == DEFAULT_NETWORK, names[::-1]))
+        number = {names: i for i, names in enumerate(order)}
+        of_host = np.array([number[host.networks] for host in self.hosts], np.int64)
+        words = [network if former == network else f"{former} -> {network}" for former, network in order]
+        return {word: np.flatnonzero(of_host == i) for i, word in enumerate(words)}
+
+    @cached_property
+    def isolated_networks(self) -> NDArray[np.bool_]:
+        """Return which two of `networks` may exchange no frame, bool[n, n]: those that are two, and were."""
+        names = [self.hosts[mine[0]].networks if len(mine) else ("", "") for mine in self.networks.values()]
+        former, own = (np.array(column) for column in zip(*names, strict=True))
+        isolated: NDArray[np.bool_] = (former[:, None] != former) & (own[:, None] != own)
+        return isolated
+
+    @property
+    def pairs(self) -> int:
+        """Return the number of ordered pairs of hosts of one network."""
+        return sum(len(hosts) * (len(hosts) - 1) for hosts in self.networks.values())
 
     @cached_property
     def within_networks(self) -> NDArray[np.float64] | None:

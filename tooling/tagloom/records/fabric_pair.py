@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from tagloom.records.fabric import DEFAULT_NETWORK
 
 Place = tuple[str, int]  # a switch's name and a port number
 
@@ -75,6 +78,7 @@ class FabricPair:
             and not self.come
             and len(self.hosts) == len(self.old.hosts) == len(self.new.hosts)
             and not self.readdressed
+            and not self.in_other_networks
             and len(self.links) == len(self.old.links) == len(self.new.links)
         )
 
@@ -82,6 +86,17 @@ class FabricPair:
     def readdressed(self) -> int:
         """Count the hosts of both that have not the same addresses in each."""
         return sum(set(was.macs) != set(known.macs) for was, known in self.hosts.values())
+
+    @property
+    def pairs(self) -> int:
+        """Return the number of ordered pairs of hosts that both have, in one network in each."""
+        sizes = Counter((was.network, known.network) for was, known in self.hosts.values())
+        return sum(size * (size - 1) for size in sizes.values())
+
+    @property
+    def in_other_networks(self) -> int:
+        """Count the hosts of both that have not the same network in each."""
+        return sum(was.network != known.network for was, known in self.hosts.values())
 
     @cached_property
     def difference(self) -> str:
@@ -95,6 +110,7 @@ class FabricPair:
             (len(there.keys() - self.hosts.keys()), "hosts come"),
             (len(here.keys() - self.hosts.keys()), "hosts go"),
             (self.readdressed, "addresses change"),
+            (self.in_other_networks, "hosts change networks"),
         )
         return ", ".join(f"{count} {what}" for count, what in counts if count) or "nothing differs"
 
@@ -133,7 +149,13 @@ class FabricPair:
         index = {switch.name: s for s, switch in enumerate((*new.switches, *lost))}
         ports = (*new.ports, *(old.ports[old.index[switch.name]] for switch in lost))
         hosts = tuple(
-            replace(known if new_addresses else was, name=known.name, switch=index[name], port=port)
+            replace(
+                known if new_addresses else was,
+                name=known.name,
+                switch=index[name],
+                port=port,
+                **_networks_of_both(was, known),
+            )
             for (name, port), (was, known) in self.hosts.items()
         )
         moved = tuple(
@@ -167,15 +189,15 @@ def alike(a: Fabric, b: Fabric) -> bool:
 def shared_part(one: Fabric, other: Fabric) -> tuple[Fabric, frozenset[Place]]:
     """Return the part that two fabrics share, and its transient ports: those of hosts that only one has.
 
-    A host is the same if its port and an address are; it keeps the addresses that both have. `one` supplies names,
-    order and everything that is not compared.
+    A host is the same if its port and an address are; it keeps the addresses that both have, and its network in each.
+    `one` supplies names, order and everything that is not compared.
     """
     both = FabricPair(one, other)
     kept = [s for s, switch in enumerate(one.switches) if switch.name in both.switches]
     index = {one.switches[s].name: i for i, s in enumerate(kept)}
     there = hosts_by_place(other)
     stay = [
-        replace(host, mac=macs[0] if macs else 0, also=macs[1:])
+        replace(host, mac=macs[0] if macs else 0, also=macs[1:], **_networks_of_both(host, same))
         for host in one.hosts
         if (name := one.switches[host.switch].name) in index
         and (same := there.get((name, host.port))) is not None
@@ -202,6 +224,14 @@ def shared_part(one: Fabric, other: Fabric) -> tuple[Fabric, frozenset[Place]]:
         if name in index and port not in used[index[name]]
     }
     return part, frozenset(transient_ports)
+
+
+def _networks_of_both(one: Host, other: Host) -> dict[str, Any]:
+    """Return a host's networks in what two fabrics share; without networks in one of them, all hosts are of one."""
+    if one.network == other.network or one.former_network is not None:
+        return {"network": one.network, "former_network": one.former_network}
+    former, network = (host.network or DEFAULT_NETWORK for host in (one, other))
+    return {"network": network, "former_network": former}
 
 
 def _remade(fabric: Fabric, index: dict[str, int], links: dict[int, int]) -> Management | None:

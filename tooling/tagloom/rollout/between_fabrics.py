@@ -193,7 +193,7 @@ def _growth(fabrics: FabricPair, waves: Collection[Wave], left: FabricState) -> 
             a, b = (fabric.index.get(old.switches[s].name) for s in (link.a, link.b))
             if a is not None and b is not None and not _in_use(fabric, link, a, b):
                 fabric = replace(fabric, links=(*fabric.links, replace(link, a=a, b=b, up=False)))
-    kept, were, are = (n * (n - 1) for n in (len(fabrics.hosts), len(old.hosts), len(new.hosts)))
+    kept, were, are = (each.pairs for each in (fabrics, old, new))
     return Growth(
         fabric,
         {switch.name: owned_ports((old, new), switch.name) for switch in fabric.switches},

@@ -17,6 +17,7 @@ from tagloom.records.wave_proof import AS_PLANNED, WaveProof
 from tagloom.verify.forwarding import addressed, forwarding
 from tagloom.verify.guard import guard
 from tagloom.verify.interleaving import interleaving
+from tagloom.verify.isolation_wave import leaks_of_wave
 from tagloom.verify.unicast import walk
 from tagloom.verify.uplinks import heard_at_uplinks
 from tagloom.verify.wave import NOBODY, WITNESSES, copies_at, follow_frames, goes_round, turns_of
@@ -33,14 +34,14 @@ if TYPE_CHECKING:
 
 
 def working_pairs(fabric: Fabric, state: FabricState) -> NDArray[np.bool_]:
-    """Return the ordered pairs (source, destination) whose frames arrive, bool[H, H]; the diagonal is False.
+    """Return the ordered pairs (source, destination) of one network whose frames arrive, bool[H, H]; no diagonal.
 
     A frame that no entry pins is flooded, and arrives if a copy does. So hosts in one VLAN over which spanning tree
     runs work whichever links it blocks, since it disconnects nothing that links connect. To a host with several
     addresses, frames to each must arrive.
     """
-    hosts = len(fabric.hosts)
-    works = ~np.eye(hosts, dtype=np.bool_)
+    within = fabric.within_networks
+    works = ~np.eye(len(fabric.hosts), dtype=np.bool_) if within is None else within > 0
     model = forwarding(fabric, state)
     for each in (model, *(addressed(model, known, state) for known in fabric.by_further_addresses)):
         for trouble in walk(each, None).lost:
@@ -120,7 +121,8 @@ def prove_kept(fabric: Fabric, before: FabricState, after: FabricState, lines: M
     """Prove that every pair that works before and after works in every interleaving of `lines`, and nothing storms."""
     kept, harm = kept_pairs(fabric, before, lines)
     works = working_pairs(fabric, before) & working_pairs(fabric, after)
-    found = [Finding("wave", "no harm to all pairs at any line", harm)] if harm else []
+    found = leaks_of_wave(fabric, before, lines)
+    found += [Finding("wave", "no harm to all pairs at any line", harm)] if harm else []
     for a, b in np.argwhere(works & ~kept)[: 0 if harm else WITNESSES].tolist():
         where = f"{fabric.hosts[a].name} -> {fabric.hosts[b].name}"
         found.append(Finding(where, "delivery at every line", "frames may be lost at some line"))

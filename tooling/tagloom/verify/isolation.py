@@ -45,7 +45,7 @@ def isolation(model: Forwarding, state: FabricState) -> tuple[tuple[Network, ...
         injected = model.inject[fabric.networks[name]]
         vlans = np.unique(model.node_vlan[injected[injected >= 0]])
         networks.append(Network(name, len(fabric.networks[name]), tuple(vlans.tolist())))
-        astray = np.flatnonzero(live & (at >= 0) & (number[at] != i))
+        astray = np.flatnonzero(live & (at >= 0) & fabric.isolated_networks[i, number[at]])
         _, first = np.unique(number[at[astray]], return_index=True)
         leaks += [_leak(model, (before, after), starts, mine, int(astray[each])) for each in first.tolist()]
     return tuple(networks), tuple(leaks)

@@ -85,8 +85,7 @@ class _NetworkProof:
 
     @property
     def pairs(self) -> int:
-        hosts = len(self.model.fabric.hosts)
-        return hosts * (hosts - 1)
+        return self.model.fabric.pairs
 
     @property
     def lost_pairs(self) -> int:

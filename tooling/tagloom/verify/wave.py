@@ -14,7 +14,9 @@ independent. So no interleaving is ever enumerated. What is checked of the union
    frame state or its host untagged: with (1) it is delivered, once, and never flooded;
 3. a broadcast reaches every host: without entries for the broadcast address that follows from (2), since a flood
    includes the path of each unicast (lemma 3); with them each host must be reached whatever positions are met;
-4. unless the plan allows duplicates, no choice of positions delivers more copies than there are other hosts.
+4. unless the plan allows duplicates, no choice of positions delivers more copies than there are other hosts;
+5. with several networks, 2 to 4 hold among the hosts of each, and networks that were isolated stay so (see
+   `isolation_wave`).
 
 `ProofAssumptions` weakens two of these. Without PAUSE nothing can deadlock; instead of (1) the frame states of each
 destination, and those of floods, must each be acyclic, so that still no frame loops. If switches learn, a unicast that
@@ -38,6 +40,7 @@ from tagloom.records.switch_state import Frames
 from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions, WaveProof
 from tagloom.verify.guard import guard
 from tagloom.verify.interleaving import NOWHERE, InterleavingModel, interleaving, reachable
+from tagloom.verify.isolation_wave import leaks_of_wave
 from tagloom.verify.transient_ports import transient_ports_of
 
 if TYPE_CHECKING:
@@ -77,7 +80,8 @@ def prove_wave(
     not follow must not affect any frame: see `guard`.
     """
     proof = prove_frames(fabric, before, lines, duplicates_allowed=duplicates_allowed, assumptions=assumptions)
-    return replace(proof, findings=(*proof.findings, *guard(fabric, before, lines, assumptions)))
+    leaks = leaks_of_wave(fabric, before, lines)
+    return replace(proof, findings=(*proof.findings, *leaks, *guard(fabric, before, lines, assumptions)))
 
 
 def prove_frames(
@@ -90,11 +94,49 @@ def prove_frames(
     assumptions: ProofAssumptions = AS_PLANNED,
 ) -> WaveProof:
     """Prove what `prove_wave` does for the cells in the model alone, for frames from the hosts that `sources` masks."""
-    net = _unblocked(fabric, interleaving(fabric, before, lines), assumptions)
-    hosts, channels = len(fabric.hosts), len(fabric.tail)
-    sending = np.ones(hosts, np.bool_) if sources is None else sources
-    turns = turns_of(net)
-    findings = _unbound_findings(fabric, net)
+    parts = fabric.by_network
+    nets = [_unblocked(part, interleaving(part, before, lines), assumptions) for part in parts]
+    channels, turns, states = len(fabric.tail), turns_of(nets[0]), 0
+    sending = np.ones(len(fabric.hosts), np.bool_) if sources is None else sources
+    senders = [sending[hosts] for hosts in fabric.networks.values()]
+    findings = _unbound_findings(fabric, nets[0])
+    floods: list[list[Records]] = []
+    for part, net, mine in zip(parts, nets, senders, strict=True):
+        found, records, more = _frames_of(part, net, mine, turns, before, lines, assumptions)
+        findings += found
+        floods.append(records)
+        states += more
+    findings += _transient_turns(fabric, before, lines, turns, assumptions)
+    held, out = np.nonzero(turns[:channels])
+    wanted = fabric.port_channel[fabric.head[held], out].astype(np.int64)
+    held = held.astype(np.int64)
+    cycle = () if assumptions.lossy else tuple(find_cycle(channels, held, wanted))
+    for part, net, both in zip(parts, nets, floods, strict=True) if assumptions.lossy else ():
+        findings += [found for records in both for found in goes_round(part, net, records, "a broadcast")]
+    if cycle:
+        named = "; ".join(channel_name(fabric, c) for c in cycle)
+        findings.append(Finding("channels", "no dependency cycle in any interleaving of the wave's lines", named))
+    elif not findings:
+        rank = None if assumptions.lossy else ranks(channels, held, wanted)
+        for part, net, mine, both in zip(parts, nets, senders, floods, strict=True):
+            findings += _arrivals(part, net, both, mine, rank, paused=assumptions.paused, once=not duplicates_allowed)
+    return WaveProof(states, held, wanted, cycle, tuple(findings))
+
+
+def _frames_of(
+    fabric: Fabric,
+    net: InterleavingModel,
+    sending: NDArray[np.bool_],
+    turns: NDArray[np.bool_],
+    before: FabricState,
+    lines: Mapping[str, Lines],
+    assumptions: ProofAssumptions,
+) -> tuple[list[Finding], list[Records], int]:
+    """Follow the frames of one network's hosts and add their turns.
+
+    Return findings for unicasts, the records of broadcasts and of frames that no entry names, and the states met.
+    """
+    findings: list[Finding] = []
     learns = np.isin(net.node_vlan, list(assumptions.learning))
     addressed = [(fabric, net), *_by_further_addresses(fabric, before, lines, assumptions)]
     states = 0
@@ -104,35 +146,32 @@ def prove_frames(
         states += more
     for known, each in addressed if (assumptions.learning or assumptions.lossy) and not findings else ():
         findings += _each_destination(known, each, sending, turns, paused=assumptions.paused)
-    floods: list[Records] = [follow_frames(net, sending, turns, address) for address in (hosts, NOBODY)]
-    states += sum(len(np.unique(records[0])) for records in floods)
-    findings += _transient_turns(fabric, before, lines, turns, assumptions)
-    held, out = np.nonzero(turns[:channels])
-    wanted = fabric.port_channel[fabric.head[held], out].astype(np.int64)
-    held = held.astype(np.int64)
-    cycle = () if assumptions.lossy else tuple(find_cycle(channels, held, wanted))
-    if assumptions.lossy:
-        findings += [found for records in floods for found in goes_round(fabric, net, records, "a broadcast")]
-    if cycle:
-        named = "; ".join(channel_name(fabric, c) for c in cycle)
-        findings.append(Finding("channels", "no dependency cycle in any interleaving of the wave's lines", named))
-    elif not findings:
-        if assumptions.lossy:
-            height = _heights(net, floods[0])
-        else:
-            rank = ranks(channels, held, wanted)
-            height = np.append(rank, -1)[np.append(net.arrival_channel, np.full(hosts, -1, np.int32))]
-        # At least one copy follows from the unicasts, flooded ones too, unless an entry narrows broadcasts (lemma 3).
-        requested = bool(net.entry_lo[hosts + 1] > net.entry_lo[hosts] or net.event_lo[hosts + 1] > net.event_lo[hosts])
-        findings += _to_uplinks(
-            fabric, net, _without_entry_drops(net, floods[1]) if assumptions.paused else floods[1], sending
-        )
-        if assumptions.paused:
-            floods[0] = _without_entry_drops(net, floods[0])
-        findings += _copy_findings(
-            fabric, net, floods[0], height, sending, requested=requested, once=not duplicates_allowed
-        )
-    return WaveProof(states, held, wanted, cycle, tuple(findings))
+    floods: list[Records] = [follow_frames(net, sending, turns, address) for address in (len(fabric.hosts), NOBODY)]
+    return findings, floods, states + sum(len(np.unique(records[0])) for records in floods)
+
+
+def _arrivals(
+    fabric: Fabric,
+    net: InterleavingModel,
+    floods: list[Records],
+    sending: NDArray[np.bool_],
+    rank: NDArray[np.int32] | None,
+    *,
+    paused: bool,
+    once: bool,
+) -> list[Finding]:
+    """Return findings for the copies of one network's floods, which are acyclic by the `rank` of channels, if given."""
+    hosts = len(fabric.hosts)
+    if rank is None:
+        height = _heights(net, floods[0])
+    else:
+        height = np.append(rank, -1)[np.append(net.arrival_channel, np.full(hosts, -1, np.int32))]
+    # At least one copy follows from the unicasts, flooded ones too, unless an entry narrows broadcasts (lemma 3).
+    requested = bool(net.entry_lo[hosts + 1] > net.entry_lo[hosts] or net.event_lo[hosts + 1] > net.event_lo[hosts])
+    broadcasts, unnamed = (_without_entry_drops(net, each) if paused else each for each in floods)
+    return _to_uplinks(fabric, net, unnamed, sending) + _copy_findings(
+        fabric, net, broadcasts, height, sending, requested=requested, once=once
+    )
 
 
 def _by_further_addresses(

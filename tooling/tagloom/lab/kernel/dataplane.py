@@ -157,8 +157,9 @@ class KernelDataplane:
         return self._delivery(a, BROADCAST, raw)
 
     def ping_all(self) -> Ping:
-        """Send one frame for every ordered pair of hosts; after a storm nothing counts as reached."""
-        pairs = [(a.name, b.name) for a in self.fabric.hosts for b in self.fabric.hosts if a is not b]
+        """Send one frame for every ordered pair of hosts of one network; after a storm nothing counts as reached."""
+        hosts = self.fabric.hosts
+        pairs = [(a.name, b.name) for a in hosts for b in hosts if a is not b and a.network == b.network]
         lost, duplicated, overheard = [], [], []
         answers = self._send([(a, self._host[b][1].mac) for a, b in pairs])
         for (a, b), raw in zip(pairs, answers, strict=True):
