@@ -40,9 +40,12 @@ def test_the_times_of_a_phy_can_be_replaced(answer):
     [
         (["--phy", "token-ring", "--load", "0.1"], ["--phy"]),
         (["--phy", "10GBASE-T", "--load", "1", "--timeout", "0"], ["--load"]),
-        (["--phy", "10GBASE-T", "--load", "nan", "--timeout", "-1", "--tw", "inf"], ["--load", "--timeout", "--tw"]),
+        (
+            ["--phy", "10GBASE-T", "--load", "nan", "--timeout", "-1", "--tw", "inf"],
+            ["--load", "--idle-timeout", "--tw"],
+        ),
         (["--phy", "10GBASE-T", "--load", "-0.1", "--timeout", "0", "--frame-bytes", "0"], ["--load", "--frame-bytes"]),
-        (["--phy", "10BASE-T1L", "--load", "0.1"], ["--ts", "--timeout"]),
+        (["--phy", "10BASE-T1L", "--load", "0.1"], ["--ts", "--idle-timeout"]),
         (["--phy", "10GBASE-T", "--load", "0.1", "--timeout", "0", "--lpi-power", "2"], ["--lpi-power"]),
     ],
 )
@@ -86,4 +89,4 @@ def test_a_forecast_gives_intervals_and_verdicts_and_refuses_time_outs_below_ts(
 def test_a_bad_phy_and_a_bad_load_are_told_together(answer):
     status, page = answer("eee", "--phy", "token-ring", "--load", 2, "--timeout", -1)
     assert status == 2
-    assert [finding["where"] for finding in page["findings"]] == ["--phy", "--load", "--timeout"]
+    assert [finding["where"] for finding in page["findings"]] == ["--phy", "--load", "--idle-timeout"]

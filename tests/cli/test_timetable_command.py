@@ -137,7 +137,7 @@ def test_bad_input_is_exit_2_with_every_finding_and_writes_nothing(site, answer)
     assert (status, len(page["findings"])) == (2, 2)
     options = ("--settings", 0, "--headroom", 2, "--changes", -1)
     status, page = answer("timetable", site / "f.yml", "--traffic", site / "day.csv", *options, "-o", site / "t.yml")
-    assert (status, [each["where"] for each in page["findings"]]) == (2, ["--settings", "--headroom", "--changes"])
+    assert (status, [each["where"] for each in page["findings"]]) == (2, ["--most-settings", "--headroom", "--changes"])
     (site / "none.csv").write_text("time,source,destination,bytes\n")
     assert answer("timetable", site / "f.yml", "--traffic", site / "none.csv")[0] == 2
     assert answer("timetable", site / "f.yml")[0] == 2

@@ -199,15 +199,15 @@ def test_bad_input_is_exit_2_with_every_finding(site, answer, tmp_path):
     status, page = observe(answer, site, "--snmp", tmp_path / "snmp.yml")
     assert (status, page["findings"][0]["where"]) == (2, "snmp.addresses.s9")
     assert observe(answer, site, "--every", "soon")[1]["findings"][0]["where"] == "--every"
-    assert observe(answer, site, "--prometheus", "x:y")[1]["findings"][0]["where"] == "--prometheus"
+    assert observe(answer, site, "--prometheus", "x:y")[1]["findings"][0]["where"] == "--metrics-port"
     assert answer("observe", "-i", tmp_path)[0] == 2
     status, page = observe(answer, site, "--in-flight", 0, "--timeout", -1, "--retries", -1)
     assert (status, [f["where"] for f in page["findings"]]) == (2, ["--in-flight", "--timeout", "--retries"])
     assert observe(answer, site, "--count", -1)[0] == 2
     status, page = observe(answer, site, "--count", 0, "--every", "soon", "--prometheus", "nine")[:2]
-    assert (status, [each["where"] for each in page["findings"]]) == (2, ["--count", "--every", "--prometheus"])
+    assert (status, [each["where"] for each in page["findings"]]) == (2, ["--count", "--every", "--metrics-port"])
     words = ("discover", "-i", site / "lab", "--seed", "127.0.0.1:99999")
-    assert answer(*words)[1]["findings"][0]["where"] == "--seed"
+    assert answer(*words)[1]["findings"][0]["where"] == "--start"
     assert len(answer(*words, "--name", "a b", "--model", "pigeon")[1]["findings"]) == 2
 
 

@@ -68,12 +68,14 @@ class Browser:
         return message
 
     def open(self, path, width=1200, height=900, mobile=False, dark=False):
+        """Open a file, or a URL, and wait until it is whole."""
+        url = path if isinstance(path, str) else path.resolve().as_uri()
         self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=mobile)
         look = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         self.send("Emulation.setEmulatedMedia", features=look)
         self.asked.clear()
-        self.send("Page.navigate", url=path.resolve().as_uri())
-        whole = path.resolve().as_uri() + "complete"
+        self.send("Page.navigate", url=url)
+        whole = url + "complete"
         until(lambda: self.ask("location.href + document.readyState") == whole, seconds=WAIT_SECONDS)
 
     def ask(self, expression):

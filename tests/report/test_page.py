@@ -123,6 +123,15 @@ def test_curves_and_the_day_are_the_models_own_numbers(site):
     assert found.day[1].watts == pytest.approx(full, rel=0.01)  # slowed links keep their speed in a planned build
 
 
+def test_the_saving_of_a_timetable_is_said_by_the_year(site):
+    """From 06:30 to 20:00 all links are on: 13.5 of 24 hours save nothing."""
+    night = json.loads((site / "night.json").read_text())
+    kwh = (night["watts_before"] - night["watts_after"]) * 10.5 / 24 * 365.25 * 24 / 1000
+    text = render(report(site / "b0", at_seconds=MONDAY, timetable=site / "day.yml"), "now")
+    said = re.search(r'<p id="yearly">.*: ([\d,]+) kWh a year', text)[1]
+    assert float(said.replace(",", "")) == pytest.approx(kwh, abs=0.51)
+
+
 def test_a_timetable_whose_days_differ_is_drawn_for_a_week_by_the_clock_on_the_wall(site):
     """Cron words as `tagloom run` understands them: ranges, weekdays, the timetable's own zone."""
     rules = '- {when: "0 7 * * 1-5", settings: all-on}\n- {when: "30 19 * * *", settings: night.json}\n'

@@ -47,7 +47,7 @@ class Exporter(Collector):
         try:
             self._server, _ = start_http_server(address[1], address[0], registry)
         except OSError as error:
-            where = f"--prometheus {address[0]}:{address[1]}"
+            where = f"--metrics-port {address[0]}:{address[1]}"
             raise InputError([Finding(where, "a free port", error.strerror or str(error))]) from None
 
     @property

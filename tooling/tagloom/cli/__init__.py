@@ -26,6 +26,7 @@ from tagloom.cli import (
     regulating,
     repairing,
     replacing,
+    reporting,
 )
 from tagloom.cli.applying import pushed_payload
 from tagloom.cli.screen import BAD_INPUT, DEVICE_FAILED, NO, Screen, close_streams, open_streams
@@ -53,6 +54,7 @@ GROUPS = (
     regulating,
     exchanging,
     forecasting,
+    reporting,
     observing,
     addressing,
     adopting,

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagloom import __version__
 from tagloom.cli.inputs import Findings, sleep_policy, traffic_given
 from tagloom.cli.screen import GOOD, NO, Screen
 from tagloom.errors import Finding, InputError
@@ -35,7 +34,7 @@ def _predict(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.report import terminal
 
     all_found = Findings()
-    rates, eee, power = _assumed(args, all_found)
+    rates, eee, power = assumptions_of(args, all_found)
     build = all_found.of(lambda: pipeline.read_build(args.build, states=False))
     traffic = program = None
     if build is not None:
@@ -75,7 +74,7 @@ def _predict(args: argparse.Namespace, screen: Screen) -> int:
     return GOOD
 
 
-def _assumed(args: argparse.Namespace, all_found: Findings) -> tuple[Any, Any, Any]:
+def assumptions_of(args: argparse.Namespace, all_found: Findings) -> tuple[Any, Any, Any]:
     """Read what a forecast assumes: rates, the sleep policy and watts of models, None where not given."""
     from tagloom.platforms.power import read_power
     from tagloom.predict.energy import Rates
@@ -204,51 +203,6 @@ def _sweep(args: argparse.Namespace, screen: Screen) -> int:
     return NO if failed else GOOD
 
 
-def _report_payload(args: argparse.Namespace, screen: Screen) -> int:
-    from tagloom.pipeline.reporting import report
-    from tagloom.report.html import html_document
-
-    all_found = Findings()
-    rates, eee, power = _assumed(args, all_found)
-    with screen.waiting("proving, loading and drawing"):
-        found = all_found.of(
-            lambda: report(
-                args.build,
-                at_seconds=time.time(),
-                traffic_file=args.traffic,
-                profile=args.profile,
-                placement=args.placement,
-                seconds=args.seconds,
-                ranks=args.ranks,
-                settings=args.settings,
-                rollout=args.rollout,
-                timetable=args.timetable,
-                eee=eee,
-                rates=rates,
-                power=power,
-            )
-        )
-        all_found.end()
-        assert found is not None  # noqa: S101 - else there are findings
-        text = html_document(
-            found, f"Written {time.strftime('%Y-%m-%d %H:%M')} by tagloom {__version__} from {args.build}."
-        )
-    write_whole(args.output, text)
-    screen.say(
-        f"wrote     {args.output} ({len(text.encode()) / 1024:,.0f} KiB; opens in any browser, no network needed)"
-    )
-    screen.remark(*(f"left out  {what}" for what in found.left_out))
-    screen.answer(
-        {
-            "wrote": str(args.output),
-            "bytes": len(text.encode()),
-            "left_out": list(found.left_out),
-            "findings": [finding.to_json() for finding in found.proof.findings],
-        }
-    )
-    return GOOD if found.proof.proven else NO
-
-
 def _eee(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.predict import Eee, check_link, load_phy, one_link
     from tagloom.report import terminal
@@ -264,7 +218,7 @@ def _eee(args: argparse.Namespace, screen: Screen) -> int:
 
     sleep = value("--ts", args.ts, "sleep_seconds", 0.0)
     eee = Eee(
-        value("--timeout", args.timeout, "timeout_seconds", 0.0),
+        value("--idle-timeout", args.timeout, "timeout_seconds", 0.0),
         sleep,
         value("--tw", args.tw, "wake_seconds", 0.0),
         phy.source if phy else "",
@@ -281,7 +235,8 @@ def _eee(args: argparse.Namespace, screen: Screen) -> int:
     return GOOD
 
 
-def add(commands: Commands) -> None:  # noqa: PLR0915 - a statement for each option
+# One statement for each option.
+def add(commands: Commands) -> None:
     """Add these commands to the parser."""
     predict = commands.add("predict", _predict, "forecast the run time a build costs and the watts it saves")
     predict.add_argument("build", type=Path, metavar="BUILD", help="a build")
@@ -371,36 +326,19 @@ def add(commands: Commands) -> None:  # noqa: PLR0915 - a statement for each opt
     sweep.add_argument("--scheduler", metavar="ADDRESS", help="a Dask cluster's scheduler instead, tcp://host:port")
     sweep.add_argument("-o", "--output", type=Path, metavar="FILE", help="write all figures, .csv or .json")
 
-    report = commands.add("report", _report_payload, "write a build, its proof and its forecast as one HTML page")
-    report.add_argument("build", type=Path, metavar="BUILD", help="a build")
-    report.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="the page to write")
-    report.add_argument("--traffic", type=Path, metavar="F", help="traffic matrix, by host or by rank")
-    report.add_argument("--placement", default="", metavar="HOW", help="as for regulate")
-    report.add_argument("--seconds", type=float, metavar="S", help="duration of the traffic, as for predict")
-    report.add_argument("--profile", type=Path, metavar="FILE", help="profile of a run, as for predict")
-    report.add_argument("--ranks", type=int, metavar="N", help="number of ranks, for a paraprof summary")
-    report.add_argument(
-        "--settings", type=Path, metavar="F", help="links to turn off, in addition to those off in the build"
-    )
-    report.add_argument("--eee", metavar="TIMEOUT,TS,TW", help="EEE parameters of the host ports, as for predict")
-    report.add_argument(
-        "--rollout", type=Path, metavar="DIR", help="show the waves of this rollout, and what they interrupt"
-    )
-    report.add_argument("--timetable", type=Path, metavar="F", help="show power over a day or a week of this timetable")
-    report.add_argument("--price", type=float, metavar="P", help="price of a kWh")
-    report.add_argument("--currency", default="", metavar="C", help="what the price is in, such as EUR")
-    report.add_argument("--co2", type=float, metavar="KG", help="kilograms of CO2 per kWh")
-    report.add_argument("--host-watts", type=float, default=0.0, metavar="W", help="watts of one host, as for predict")
-    report.add_argument(
-        "--power", type=Path, metavar="FILE", help="YAML file of watts by model, used before tagloom's own figures"
-    )
-
     eee = commands.add("eee", _eee, "compute what EEE saves and costs on one link")
     eee.add_argument("--phy", required=True, metavar="PHY", help="1000BASE-T, 10GBASE-T, ..., or PowerConnect-5548")
     eee.add_argument(
         "--load", type=float, required=True, metavar="R", help="share of the time the link sends, from 0, below 1"
     )
-    eee.add_argument("--timeout", type=float, metavar="S", help="idle seconds before the link sleeps (0: at once)")
+    eee.add_argument(
+        "--idle-timeout",
+        "--timeout",
+        dest="timeout",
+        type=float,
+        metavar="S",
+        help="idle seconds before the link sleeps (0: at once)",
+    )
     eee.add_argument("--ts", type=float, metavar="S", help="seconds to fall asleep (default: the PHY's)")
     eee.add_argument("--tw", type=float, metavar="S", help="seconds to wake (default: the PHY's)")
     eee.add_argument(

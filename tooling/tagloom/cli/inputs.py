@@ -97,7 +97,7 @@ def seconds_of(text: str, where: str = "--every", *, least: float = math.ulp(0.0
     return value
 
 
-def listening_at(text: str, where: str = "--prometheus") -> tuple[str, int]:
+def listening_at(text: str, where: str) -> tuple[str, int]:
     """Read [HOST:]PORT, loopback where no host is named. Raises InputError."""
     port = text.removeprefix(":")
     try:

@@ -268,7 +268,13 @@ def add(commands: Commands) -> None:
     run.add_argument(
         "timetable", type=Path, metavar="TIMETABLE", help="rules in cron syntax, as tagloom timetable writes them"
     )
-    run.add_argument("--dry-run", action="store_true", help="show what would be done; send and store nothing")
+    run.add_argument(
+        "--check",
+        "--dry-run",
+        dest="dry_run",
+        action="store_true",
+        help="show what would be done; send and store nothing",
+    )
     run.add_argument(
         "--allow",
         choices=["interrupt"],

@@ -39,7 +39,9 @@ def _observe(args: argparse.Namespace, screen: Screen) -> int:
     if args.count is not None and args.count < 1:
         all_found.findings.append(Finding("--count", "1 or more", str(args.count)))
     every = all_found.of(lambda: seconds_of(args.every)) if args.every else 0.0
-    listening = all_found.of(lambda: listening_at(args.prometheus)) if args.prometheus else ("", 0)
+    listening = (
+        all_found.of(lambda: listening_at(args.metrics_port, "--metrics-port")) if args.metrics_port else ("", 0)
+    )
     all_found.end()
     count = args.count or (0 if args.every else 1)
     site = site_of(args)
@@ -55,7 +57,7 @@ def _observe(args: argparse.Namespace, screen: Screen) -> int:
     with ExitStack() as stack:
         snmp = stack.enter_context(snmp_reader(args, settings))
         history = stack.enter_context(closing(History(args.output))) if args.output else None
-        exporter = stack.enter_context(closing(Exporter(listening))) if args.prometheus else None
+        exporter = stack.enter_context(closing(Exporter(listening))) if args.metrics_port else None
         before = history.last(fabric.name) if history else {}
         payload: dict[str, Any] = {}
         try:
@@ -110,7 +112,7 @@ def _discover(args: argparse.Namespace, screen: Screen) -> int:
     settings = snmp_settings_of(args, args.inventory or LAB)
     plan = read_fabric(args.against) if args.against else None
     check_discovery(args.name, args.model)
-    seeds = [agent_at(seed, settings.port, "--seed") for seed in args.seed]
+    seeds = [agent_at(seed, settings.port, "--start") for seed in args.start]
     with snmp_reader(args, settings) as snmp, screen.waiting("walking LLDP"):
         found = discover(args.name, seeds, snmp.ask, args.model)
     payload = discovery_payload(found, plan)
@@ -135,8 +137,12 @@ def add(commands: Commands) -> None:
     observe.add_argument("-o", "--output", type=Path, metavar="FILE", help="append the reading to this SQLite history")
     observe.add_argument("--every", metavar="TIME", help="read again every 30s, 5m or 1h, until Ctrl-C")
     observe.add_argument("--count", type=int, metavar="N", help="exit after N readings")
+    observe.add_argument("--once", dest="count", action="store_const", const=1, help="exit after one: --count 1")
     observe.add_argument(
-        "--prometheus", metavar="[HOST:]PORT", help="serve the last reading to Prometheus (on loopback by default)"
+        "--metrics-port",
+        "--prometheus",
+        metavar="[HOST:]PORT",
+        help="serve the last reading to Prometheus (on loopback by default)",
     )
     observe.add_argument(
         "--against",
@@ -150,7 +156,7 @@ def add(commands: Commands) -> None:
 
     discover = commands.add("discover", _discover, "walk LLDP from a switch and write a fabric file", snmp)
     discover.add_argument(
-        "--seed", nargs="+", required=True, metavar="ADDRESS", help="where to begin: host or host:port"
+        "--start", "--seed", nargs="+", required=True, metavar="ADDRESS", help="where to begin: host or host:port"
     )
     discover.add_argument("-o", "--output", type=Path, metavar="FABRIC", help="write the fabric file here")
     discover.add_argument("--against", type=Path, metavar="FABRIC", help="compare the cabling with this fabric file")

@@ -42,7 +42,7 @@ def _regulate(args: argparse.Namespace, screen: Screen) -> int:
     power = all_found.of(lambda: read_power(args.power)) if args.power else None
     all_found.of(lambda: pipeline.refuse_plan(None, args.routing, args.assignment))
     traffic = all_found.of(lambda: _traffic(args, fabric)) if fabric is not None else None
-    options = RegulateOptions(args.method, levels, sleep, args.allow_cut, args.headroom, args.time_limit, power)
+    options = RegulateOptions(args.method, levels, sleep, args.allow == "cut", args.headroom, args.time_limit, power)
     options = replace(options, max_hops=args.max_hops)
     all_found.findings += option_findings(options, traffic)
     all_found.end()
@@ -116,7 +116,7 @@ def _timetable(args: argparse.Namespace, screen: Screen) -> int:
         seconds_of(args.dwell, "--dwell"),
         args.changes,
         args.change_seconds,
-        args.allow_cut,
+        args.allow == "cut",
         read_power(args.power) if args.power else None,
         day.day_levels(args.levels),
         args.max_hops,
@@ -181,7 +181,7 @@ def add(commands: Commands) -> None:
     source.add_argument(
         "--prometheus",
         metavar="URL",
-        help="read traffic that this Prometheus collected from tagloom observe --prometheus",
+        help="read traffic that this Prometheus collected from tagloom observe --metrics-port",
     )
     regulate.add_argument(
         "--span",
@@ -200,10 +200,11 @@ def add(commands: Commands) -> None:
         "--levels", default="off", metavar="L,..", help="what a link may become: off, 10, 100, 1000, eee (default off)"
     )
     regulate.add_argument(
-        "--allow-cut",
-        action="store_true",
-        help="greedy, optimal: a link may become the only connection of two switches",
+        "--allow",
+        choices=["cut"],
+        help="cut: greedy and optimal may make a link the only connection of two switches (default: not)",
     )
+    regulate.add_argument("--allow-cut", dest="allow", action="store_const", const="cut", help="--allow cut")
     regulate.add_argument(
         "--survive",
         default="none",
@@ -261,7 +262,13 @@ def add(commands: Commands) -> None:
         "--levels", default="off", metavar="L,..", help="what a link may become: off, 10, 100, 1000 (default off)"
     )
     timetable.add_argument(
-        "--settings", type=int, default=3, metavar="N", help="number of different settings at most (default 3)"
+        "--most-settings",
+        "--settings",
+        dest="settings",
+        type=int,
+        default=3,
+        metavar="N",
+        help="number of different settings at most (default 3)",
     )
     timetable.add_argument("--dwell", default="15m", metavar="TIME", help="minimum time between changes (default 15m)")
     timetable.add_argument("--changes", type=int, default=12, metavar="N", help="changes a day at most (default 12)")
@@ -279,7 +286,8 @@ def add(commands: Commands) -> None:
         metavar="S",
         help="seconds that each change takes, which count as on (default 60)",
     )
-    timetable.add_argument("--allow-cut", action="store_true", help="as for regulate")
+    timetable.add_argument("--allow", choices=["cut"], help="as for regulate")
+    timetable.add_argument("--allow-cut", dest="allow", action="store_const", const="cut", help="--allow cut")
     timetable.add_argument("--max-hops", type=int, metavar="N", help="as for regulate")
     timetable.add_argument(
         "--power", type=Path, metavar="FILE", help="YAML file of watts by model, used before tagloom's own figures"

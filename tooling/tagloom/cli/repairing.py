@@ -82,7 +82,13 @@ def add(commands: Commands) -> None:
         "find dead links and switches, and reroute the pairs they cut off",
         snmp_words(),
     )
-    repair.add_argument("--propose", action="store_true", help="show what is dead and what would be done; send nothing")
+    repair.add_argument(
+        "--check",
+        "--propose",
+        dest="propose",
+        action="store_true",
+        help="show what is dead and what would be done; send nothing",
+    )
     repair.add_argument(
         "--hold",
         default=HOLD,

@@ -31,9 +31,9 @@ EXAMPLES = {
     "bootstrap": "tagloom bootstrap fabric.yml --network 192.0.2.0/24 -o first",
     "replace": "tagloom replace s3 --serial /dev/ttyUSB0 --network 192.0.2.0/24 --new-key --check",
     "abort": "tagloom abort",
-    "repair": "tagloom repair --propose",
+    "repair": "tagloom repair --check",
     "regulate": "tagloom regulate fabric.yml --traffic matrix.csv -o night.json",
-    "timetable": "tagloom timetable fabric.yml --traffic day/ --settings 3 -o day.yml",
+    "timetable": "tagloom timetable fabric.yml --traffic day/ --most-settings 3 -o day.yml",
     "predict": "tagloom predict build --traffic matrix.csv --seconds 3600 --settings night.json",
     "export": "tagloom export simgrid build -o platform.xml",
     "score": "tagloom score --measured watts_after=401.5 seconds_predicted=3630",
@@ -41,21 +41,59 @@ EXAMPLES = {
     "sweep": "tagloom sweep sweep.yml -o sweep.csv",
     "report": "tagloom report build --traffic matrix.csv --seconds 3600 -o report.html",
     "observe": "tagloom observe -o history.db --every 30s",
-    "discover": "tagloom discover --seed 192.0.2.10 -o fabric.yml",
+    "discover": "tagloom discover --start 192.0.2.10 -o fabric.yml",
     "adopt": "tagloom adopt -i inventory/rack -o fabric.yml --running running",
     "hosts": "tagloom hosts learn fabric.yml --check",
     "hosts learn": "tagloom hosts learn fabric.yml -i inventory/testbed",
     "hosts import": "tagloom hosts import /etc/ethers fabric.yml --check",
-    "eee": "tagloom eee --phy 10GBASE-T --load 0.1 --timeout 0 --frame-bytes 1500",
+    "eee": "tagloom eee --phy 10GBASE-T --load 0.1 --idle-timeout 0 --frame-bytes 1500",
     "measure": "tagloom measure pingpong --local",
     "measure pingpong": "tagloom measure pingpong --local --np-out np.out --keep lab.db",
     "measure idle-gap": "tagloom measure idle-gap --emulate 1e-3,182e-6,60e-6 -o eee.yml",
     "measure rps": "tagloom measure rps --namespaces",
     "measure power": "tagloom measure power --meter wattsup:/dev/ttyUSB0 --calibrate --seconds 60",
-    "run": "tagloom run day.yml -i inventory/testbed --dry-run --once",
+    "run": "tagloom run day.yml -i inventory/testbed --check --once",
     "lab": "tagloom lab up fabric.yml",
     "demo": "tagloom demo",
     "completion": "tagloom completion bash > ~/.local/share/bash-completion/completions/tagloom",
+}
+
+# The page of docs/ on which each command, or its group, is explained.
+PAGES = {
+    "tagloom": "index.md",
+    "status": "status.md",
+    "new": "fabric-file.md",
+    "bootstrap": "first-login.md",
+    "plan": "routing.md",
+    "verify": "assumptions.md",
+    "adopt": "adopting.md",
+    "path": "routing.md",
+    "rollout": "rollouts.md",
+    "apply": "rollouts.md",
+    "confirm": "confirming.md",
+    "rollback": "rollouts.md",
+    "abort": "rollouts.md",
+    "repair": "repair.md",
+    "replace": "replacing.md",
+    "backup": "status.md",
+    "regulate": "timetable.md",
+    "timetable": "timetable.md",
+    "run": "timetable.md",
+    "observe": "observing.md",
+    "discover": "observing.md",
+    "hosts": "hosts.md",
+    "predict": "forecasts.md",
+    "report": "observing.md",
+    "measure": "measure.md",
+    "eee": "explanation/eee.md",
+    "fit": "measure.md",
+    "sweep": "forecasts.md",
+    "score": "forecasts.md",
+    "export": "neighbours.md",
+    "demo": "tutorial.md",
+    "lab": "tutorial.md",
+    "completion": "commands.md",
+    "schema": "reference/fabric-keys.md",
 }
 
 
@@ -94,7 +132,8 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise InputError instead of printing and exiting."""
-        raise InputError([Finding(self.prog, "arguments as in --help", message)])
+        page = page_of(self.prog.removeprefix("tagloom").strip())
+        raise InputError([Finding(self.prog, f"arguments as in --help and {page}", message)])
 
 
 def routing_words() -> Parser:
@@ -170,5 +209,11 @@ class Commands:
 
 
 def described(name: str, what: str) -> str:
-    """Return a command's description with its example."""
-    return f"{what}\n\nexample:\n  {EXAMPLES[name]}"
+    """Return a command's description with its example and its page."""
+    return f"{what}\n\nexample:\n  {EXAMPLES[name]}\n\nread on:\n  {page_of(name)}"
+
+
+def page_of(name: str) -> str:
+    """Return the page of a command, as a path in tagloom's sources; the site has it under the same name."""
+    group = name.partition(" ")[0]
+    return f"docs/{PAGES.get(group, PAGES['tagloom'])}"

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from tagloom.errors import Finding
 from tagloom.platforms.port_names import port_name
 from tagloom.records.fabric import DEFAULT_SPEED_MBPS
+from tagloom.records.report import OFF, ON, SLEEPING, SLOW
 from tagloom.units import format_mac
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tagloom.records.fabric import Fabric
     from tagloom.records.observation import Counters, Observation
@@ -37,6 +38,24 @@ def link_findings(fabric: Fabric, states: FabricState, seen: Mapping[str, Observ
         *_hosts(fabric, states, shown),
         *_heard_elsewhere(fabric, seen),
     )
+
+
+def states_seen(fabric: Fabric, states: Sequence[str], seen: Mapping[str, Observation]) -> tuple[str, ...]:
+    """Return the state of each link as last read: off where a port of all its cables has no link, slow, or as before.
+
+    What no switch showed (IF-MIB, RFC 2863) stays as `states` has it, and so does sleep.
+    """
+    shown = {(switch, port.number): port for switch, each in seen.items() for port in each.ports}
+    found = []
+    for link, state in zip(fabric.links, states, strict=True):
+        names = fabric.switches[link.a].name, fabric.switches[link.b].name
+        cables = [[shown.get(end) for end in zip(names, cable, strict=True)] for cable in link.cables]
+        up = [all(port is None or port.oper_up is not False for port in cable) for cable in cables]
+        known = [port for cable in cables for port in cable if port is not None and port.oper_up is not None]
+        slow = any(port.oper_up and 0 < (port.speed_bps or 0) < DEFAULT_SPEED_MBPS * 1_000_000 for port in known)
+        awake = state if state == SLEEPING else ON
+        found.append(state if not known else OFF if not any(up) else SLOW if slow else awake)
+    return tuple(found)
 
 
 def _links(fabric: Fabric, states: FabricState, shown: Mapping[Port, Counters]) -> Iterator[Finding]:

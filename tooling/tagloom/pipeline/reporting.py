@@ -29,14 +29,16 @@ from tagloom.regulate.settings_file import read_result, with_links_off
 from tagloom.route.plannable import refuse_networks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from tagloom.platforms import PortWatts
     from tagloom.predict.energy import Rates
+    from tagloom.records.build import Build
     from tagloom.records.fabric import Fabric
     from tagloom.records.sleep import Eee
     from tagloom.records.switch_state import FabricState
+    from tagloom.records.traffic import Traffic
 
 FRAME_BYTES, RATE_BPS = 1500.0, 1e9  # of the delay curve: full-size frames on a host's link
 GAPS_SECONDS = np.geomspace(1e-5, 1e-1, 81)
@@ -59,11 +61,13 @@ def report(  # noqa: PLR0913 - what a report may be made of
     eee: Eee | None = None,
     rates: Rates | None = None,
     power: Mapping[str, PortWatts] | None = None,
+    read_traffic: Callable[[Path, Build], Traffic] | None = None,
 ) -> Report:
     """Return a build's report; whatever is not given is left out, and listed as such.
 
     `at_seconds` (since the epoch) is on the first day of the drawn timetable. Without `eee`, hosts' ports sleep as in
-    `Question`, and the curves are a PowerConnect 5548's. Raises InputError with the findings of all inputs at once.
+    `Question`, and the curves are a PowerConnect 5548's. `read_traffic` reads `traffic_file` in our place. Raises
+    InputError with the findings of all inputs at once.
     """
     findings: list[Finding] = []
     build, texts = read_build(directory, states=False), dict[str, str]()
@@ -78,7 +82,8 @@ def report(  # noqa: PLR0913 - what a report may be made of
     place = placement, seconds, ranks
     with _gathered(findings):
         if traffic_file is not None:
-            traffic = traffic_of(traffic_file, build.fabric, *place)
+            read = read_traffic or (lambda path, build: traffic_of(path, build.fabric, *place))
+            traffic = read(traffic_file, build)
             if traffic.seconds is None and profile is None:
                 findings.append(
                     Finding(str(traffic_file), "how long it took ('# seconds: N', or --seconds)", "nothing said")
@@ -89,7 +94,7 @@ def report(  # noqa: PLR0913 - what a report may be made of
     waves: dict[str, Any] = {}
     days, day = tuple[str, ...](), tuple[PowerStep, ...]()
     with _gathered(findings):
-        waves = _waves(rollout) if rollout is not None else waves
+        waves = read_rollout(rollout).model_dump() if rollout is not None else waves
     with _gathered(findings):
         if timetable:
             days, day = _by_timetable(build.fabric.with_links_up(), timetable, at_seconds, power)
@@ -196,11 +201,6 @@ def _gap(gap: float, eee: Eee) -> GapPoint:
 def _load(load: float, eee: Eee) -> LoadPoint:
     found = one_link(eee, load, FRAME_BYTES, RATE_BPS)
     return LoadPoint(load, found.power_relative, found.mean_delay_seconds)
-
-
-def _waves(directory: Path) -> dict[str, Any]:
-    """Return the contents of rollout.json. Raises InputError if the directory has none."""
-    return read_rollout(directory).model_dump()
 
 
 def _by_timetable(

@@ -70,7 +70,7 @@ def check_link(
     """Raise InputError with a finding for each invalid value of one link."""
     wanted = (
         ("--load", load, "from 0, below 1", 0 <= load < 1),
-        ("--timeout", eee.timeout_seconds, "seconds from 0 to 3600", 0 <= eee.timeout_seconds <= 3600),
+        ("--idle-timeout", eee.timeout_seconds, "seconds from 0 to 3600", 0 <= eee.timeout_seconds <= 3600),
         ("--ts", eee.sleep_seconds, "seconds from 0 to 1", 0 <= eee.sleep_seconds <= 1),
         ("--tw", eee.wake_seconds, "seconds from 0 to 1", 0 <= eee.wake_seconds <= 1),
         ("--lpi-power", eee.lpi_power, "from 0 to 1", 0 <= eee.lpi_power <= 1),

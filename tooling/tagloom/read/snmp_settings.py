@@ -72,7 +72,7 @@ class SnmpSettings(BaseModel):
 def agent_at(text: str, port: int, where: str) -> Address:
     """Read where an agent is: ``host``, ``host:port`` or ``[2001:db8::1]:port``. Raises InputError for anything else.
 
-    >>> agent_at("192.0.2.1", 161, "--seed"), agent_at("[2001:db8::1]:1161", 161, "--seed")
+    >>> agent_at("192.0.2.1", 161, "--start"), agent_at("[2001:db8::1]:1161", 161, "--start")
     (('192.0.2.1', 161), ('2001:db8::1', 1161))
     """
     try:

@@ -46,6 +46,14 @@ class PowerStep:
     links_off: int
 
 
+@dataclass(frozen=True, slots=True)
+class Live:
+    """What a page says of the moment it is served: its version, which changes with its contents, and lines on top."""
+
+    version: str
+    lines: tuple[str, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Report:
     """A whole report.

@@ -489,7 +489,7 @@ def day_levels(text: str) -> tuple[int, ...]:
 
 def _check(fabric: Fabric, options: TimetableOptions) -> None:
     rows = [
-        ("--settings", options.settings, 1 <= options.settings <= 16, "1 to 16"),
+        ("--most-settings", options.settings, 1 <= options.settings <= 16, "1 to 16"),
         ("--headroom", options.headroom, 0 <= options.headroom < 1, "a share from 0 to less than 1"),
         ("--dwell", options.dwell_seconds, 0 <= options.dwell_seconds <= 86_400, "0 to 24 hours"),
         ("--changes", options.changes_a_day, 0 <= options.changes_a_day <= 96, "0 to 96 a day"),

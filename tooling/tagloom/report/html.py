@@ -29,18 +29,19 @@ if TYPE_CHECKING:
     import jinja2
     from numpy.typing import NDArray
 
-    from tagloom.records.report import Report
+    from tagloom.records.report import Live, Report
     from tagloom.report.layout import Drawn
 
 RING_RADIUS, RING_PORTS = 18.0, 20  # of hosts' ports around a switch
 TURNS = 24  # rotations of a ring that are tried
 LEVELS = 5  # classes of load, each with its own colour and width
 LABELLED_UP_TO = 100  # links: up to here those that are not simply on get a label
+HOURS_A_YEAR = 365.25 * 24
 STATE_WORDS = {ON: "on", OFF: "off", SLOW: "slow", SLEEPING: "EEE"}
 
 
-def html_document(report: Report, written: str) -> str:
-    """Return the HTML document; `written` says when and by what, for its foot."""
+def html_document(report: Report, written: str, live: Live | None = None) -> str:
+    """Return the HTML document; `written` says when and by what, for its foot. A `live` one loads itself anew."""
     forecast, cut = forecast_payload(report.forecast, report.fabric), report.forecast.interruption
     ports = port_rows(report)
     return _template().render(
@@ -58,6 +59,7 @@ def html_document(report: Report, written: str) -> str:
         verdicts=[(v, words, sum(port["verdict"] == v for port in ports)) for v, words in VERDICT_WORDS.items()],
         asleep=(sum(port["state"] == SLEEPING for port in ports), forecast["sources"]["eee_saved_watts"]),
         power=_power(report),
+        yearly=_yearly(report),
         curves=[_gap_chart(report), _sleep_chart(report), *_link_charts(report)],
         waves=_waves(report),
         rollout=report.rollout,
@@ -69,6 +71,7 @@ def html_document(report: Report, written: str) -> str:
         size=(WIDTH, HEIGHT),
         css=_text("page.css"),
         js=_text("page.js"),
+        live=live,
     )
 
 
@@ -274,6 +277,18 @@ def _power(report: Report) -> Chart | None:
     else:
         ticks, label = [(24.0 * n, day) for n, day in enumerate(report.days)], "midnight of"
     return chart("Power by the timetable", (label, "watts"), series, from_zero=False, x_ticks=ticks)
+
+
+def _yearly(report: Report) -> str:
+    """Return what the timetable saves in a year, its days repeated, beside all links on; "" without a timetable."""
+    if not report.day:
+        return ""
+    begins = [step.at_seconds for step in report.day]
+    spans = np.diff([*begins, 86_400.0 * len(report.days)])
+    full = report.forecast.watts_before.value
+    mean = float(np.average([step.watts for step in report.day], weights=spans))
+    saved = (full - mean) * HOURS_A_YEAR / 1000.0
+    return f"{mean:,.1f} W on average, {100 * (1 - mean / full):.1f} % less than all links on: {saved:,.0f} kWh a year."
 
 
 def _gap_chart(report: Report) -> Chart:

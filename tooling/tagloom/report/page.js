@@ -5,6 +5,20 @@
   const idle = about.textContent;
   let here = 0, chosen = null;
 
+  // A page that is served says so: it asks for its version now and then, and loads itself anew where that changed.
+  const now = one("now");
+  if (now) {
+    const say = (words) => { const place = one("follows"); if (place.textContent !== words) place.textContent = words; };
+    const calm = one("follows").textContent;
+    setInterval(async () => {
+      try {
+        const answer = await fetch("version", { cache: "no-store" });
+        if (!answer.ok) throw new Error(answer.status);
+        if (await answer.text() !== now.dataset.version) location.reload(); else say(calm);
+      } catch { say("Nobody serves this page any more: it shows what was."); }
+    }, 2000);
+  }
+
   // Colours: as the system has them, or as chosen here.
   for (const box of document.querySelectorAll("input[name=theme]")) {
     box.addEventListener("change", () => {

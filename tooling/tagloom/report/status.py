@@ -11,6 +11,8 @@ from tagloom.report.terminal import count, finding_lines, row
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tagloom.records.observation import Observation
+
 _UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60))
 
 
@@ -54,6 +56,17 @@ def status_lines(payload: Mapping[str, Any], now: float) -> list[str]:
         lines += row("differs", count(len(payload["findings"]), "finding") if payload["findings"] else "nothing")
         lines += finding_lines([Finding(**each) for each in payload["findings"]])
     return lines
+
+
+def reading_lines(seen: Mapping[str, Observation], now: float) -> list[str]:
+    """Return when switches were last read, and which did not answer; `now` is in seconds since the epoch."""
+    if not seen:
+        return row("read", "nothing yet: tagloom observe -o writes it")
+    at = max(each.at for each in seen.values())
+    when = f"{ago(now - at)} ({datetime.fromtimestamp(at).astimezone():%Y-%m-%d %H:%M:%S})"
+    silent = [name for name, each in seen.items() if each.error]
+    lines = row("read", f"{count(len(seen), 'switch')}, {when}")
+    return lines + (row("silent", f"{', '.join(silent)}: no answer over SNMP") if silent else [])
 
 
 def confirmation_words(armed: Mapping[str, Any]) -> str:

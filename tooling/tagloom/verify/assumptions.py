@@ -112,7 +112,7 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
         "the cables are those of the fabric file",
         "Frames are followed along the links of the file. A cable in another port, or one more, is another network.",
         {ANY: "as good as the file"},
-        "tagloom discover --seed ADDRESS --against FABRIC compares the file with LLDP neighbours",
+        "tagloom discover --start ADDRESS --against FABRIC compares the file with LLDP neighbours",
         _always,
     ),
     Assumption(

@@ -1,0 +1,97 @@
+"""One meaning per option name in all commands, old names still taken; each command's page is there."""
+
+import argparse
+from collections import defaultdict
+
+import pytest
+import write
+
+from fabrics import ROOT
+from tagloom.cli import main, parser
+from tagloom.cli.words import EXAMPLES, PAGES, page_of
+
+COMMANDS = dict(write.below(parser(), ""))
+# Names that were given up: each still does what it did. (command, old name) -> today's.
+OLD = {
+    ("run", "--dry-run"): "--check",
+    ("repair", "--propose"): "--check",
+    ("discover", "--seed"): "--start",
+    ("eee", "--timeout"): "--idle-timeout",
+    ("timetable", "--settings"): "--most-settings",
+    ("observe", "--prometheus"): "--metrics-port",
+    ("regulate", "--allow-cut"): "--allow",
+    ("timetable", "--allow-cut"): "--allow",
+}
+ONCE_DOUBLE = ("--check", "--dry-run", "--once", "--count", "--seed", "--timeout", "--settings", "--prometheus")
+ONCE_DOUBLE += ("--metrics-port", "--allow", "--allow-cut", "--start", "--idle-timeout", "--most-settings")
+# Values that are written otherwise in help, and mean the same.
+SAME = {"F": "FILE", "SETTINGS": "FILE", "URL": "URL"}
+
+
+def options(command):
+    """Yield each option of a command: its action, and every long name that it has."""
+    for action in COMMANDS[command]._actions:
+        for name in action.option_strings:
+            if name.startswith("--"):
+                yield action, name
+
+
+def test_a_name_takes_the_same_in_every_command():
+    found = defaultdict(set)
+    for command in COMMANDS:
+        for action, name in options(command):
+            if name in ONCE_DOUBLE and (command, name) not in OLD:
+                takes = "" if action.nargs == 0 else "WHAT" if action.choices else action.metavar
+                found[name].add(SAME.get(takes, takes))
+    assert {name: takes for name, takes in found.items() if len(takes) > 1} == {}
+    assert set(found) >= {
+        "--check",
+        "--once",
+        "--count",
+        "--seed",
+        "--timeout",
+        "--settings",
+        "--prometheus",
+        "--allow",
+    }
+
+
+@pytest.mark.parametrize(("command", "old"), OLD)
+def test_an_old_name_does_what_todays_does(command, old):
+    actions = {name: action for action, name in options(command)}
+    now = OLD[command, old]
+    assert actions[old].dest == actions[now].dest
+    if actions[old] is not actions[now]:
+        assert actions[old].nargs == 0
+        assert actions[old].const in actions[now].choices
+        assert actions[old].help == f"{now} {actions[old].const}"
+
+
+def test_once_is_a_count_of_one():
+    words = [["observe", "--once"], ["observe", "--count", "1"]]
+    assert {parser().parse_args(each).count for each in words} == {1}
+
+
+def test_every_command_has_a_page():
+    assert {name.partition(" ")[0] for name in COMMANDS} - set(PAGES) == set()
+
+
+@pytest.mark.parametrize("command", [*(name for name in COMMANDS if name in EXAMPLES), ""])
+def test_help_ends_its_introduction_with_a_page_that_is_in_the_site(command):
+    page = page_of(command)
+    assert (ROOT / page).is_file()
+    assert page.removeprefix("docs/") in (ROOT / "mkdocs.yml").read_text("utf-8")
+    shown = COMMANDS[command].description if command else parser().description
+    assert f"read on:\n  {page}" in shown
+
+
+def test_wrong_arguments_name_the_page(capsys):
+    assert main(["export", "svg", "b"]) == 2
+    assert "tagloom export: expected arguments as in --help and docs/neighbours.md" in capsys.readouterr().err
+
+
+def test_every_example_is_one_that_its_command_takes():
+    for name, line in EXAMPLES.items():
+        words = line.partition("   ")[0].partition(" > ")[0].split()[1:]
+        if name in COMMANDS:
+            assert isinstance(parser().parse_args(words), argparse.Namespace), line
