@@ -116,6 +116,29 @@ docs: $(DOCS_READY) ## the site, dist/site/index.html, every link checked; it is
 collection: $(READY) ## the Ansible collection, dist/tagloom-fabric-VERSION.tar.gz, from the roles and plugins here
 	@$(BIN)/python collection/build_collection.py
 
+# Of an environment with the wheel and what it needs, by the locked set; the tool has an environment of its own.
+sbom: $(READY) ## what `pip install` of the wheel brings, with versions and licences: dist/tagloom.cdx.json (CycloneDX)
+	@mkdir -p dist; place=$$(mktemp -d); trap 'rm -rf "$$place"' EXIT; \
+	$(PYTHON) -m venv --without-pip "$$place/wheel" && $(PYTHON) -m venv "$$place/tool" && \
+	pip="$$place/tool/bin/python -m pip --quiet --disable-pip-version-check" && \
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps --wheel-dir "$$place" . && \
+	$$pip --python "$$place/wheel/bin/python" install --constraint requirements.lock "$$place"/*.whl && \
+	$$pip install 'cyclonedx-bom>=7.5,<8' && \
+	"$$place/tool/bin/cyclonedx-py" environment "$$place/wheel/bin/python" --pyproject pyproject.toml \
+		--output-reproducible --output-format JSON --output-file dist/tagloom.cdx.json && \
+	echo "wrote     dist/tagloom.cdx.json"
+
+# Ansible installs each of its checkers into an environment of its own, from the network.
+SANITY := validate-modules ansible-doc action-plugin-docs runtime-metadata compile empty-init ignores import line-endings \
+	no-assert no-get-exception no-illegal-filenames no-smart-quotes replace-urlopen shebang symlinks \
+	use-argspec-type-path use-compat-six yamllint pep8
+
+sanity: collection ## Ansible's sanity tests of the collection (needs the network)
+	@place=$$(mktemp -d); trap 'rm -rf "$$place"' EXIT; home=$$place/ansible_collections/tagloom/fabric; mkdir -p "$$home"; \
+	tar xzf dist/tagloom-fabric-*.tar.gz -C "$$home" && echo tests/output >"$$home/.gitignore" && git -C "$$home" init -q && \
+	bin=$(CURDIR)/$(BIN) && cd "$$home" && PATH="$$bin:$$PATH" ansible-test sanity --python 3.11 --venv --requirements \
+		$(addprefix --test ,$(SANITY))
+
 # With whatever builds an image here: podman, buildah or docker.
 IMAGE_BUILDER := $(firstword $(foreach each,podman buildah docker,$(if $(shell command -v $(each)),$(each))))
 
@@ -144,4 +167,4 @@ lock: ## renew requirements.lock and docs/requirements.lock within the ranges of
 clean: ## remove what the other targets made
 	@rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .ansible
 
-.PHONY: help setup demo lab test quick coverage test-long mutants fuzz dataplane check man docs collection image release reference bench lock clean
+.PHONY: help setup demo lab test quick coverage test-long mutants fuzz dataplane check man docs collection sbom sanity image release reference bench lock clean

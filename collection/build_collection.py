@@ -45,6 +45,7 @@ def gather(place: Path) -> None:
     shutil.copy(HERE / "README.md", place)
     shutil.copy(ROOT / "LICENSE", place)
     shutil.copytree(HERE / "meta", place / "meta")
+    shutil.copytree(HERE / "tests", place / "tests")
     (place / "requirements.txt").write_text(f"tagloom=={__version__}\n", "utf-8")
     shutil.copytree(HERE / "modules", place / "plugins" / "modules", ignore=ignored)
     for name in ("action", "inventory"):

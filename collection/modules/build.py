@@ -8,7 +8,7 @@ description:
   - Refuses a build whose switches are not the hosts of the play.
   - Runs on the controller. The role P(tagloom.fabric.apply#role) calls it.
 version_added: "0.1.0"
-author: the tagloom maintainers
+author: The tagloom maintainers (!UNKNOWN)
 options:
   build:
     description: The directory of a build or a rollout.

@@ -7,7 +7,7 @@ description:
   - Reads the running configurations of all hosts of the play side by side, each into C(SWITCH.cfg), mode 0600.
   - Runs on the controller, in check mode too, since it changes no switch.
 version_added: "0.1.0"
-author: the tagloom maintainers
+author: The tagloom maintainers (!UNKNOWN)
 options:
   directory:
     description: Where the files go; it gets mode 0700.

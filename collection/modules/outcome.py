@@ -7,7 +7,7 @@ description:
   - Reads what M(tagloom.fabric.push) left of this host, in all waves of a run. Fails where the switch failed.
   - Runs on the controller.
 version_added: "0.1.0"
-author: the tagloom maintainers
+author: The tagloom maintainers (!UNKNOWN)
 options:
   directory:
     description: The directory of the run.

@@ -9,7 +9,7 @@ description:
   - In check mode nothing is sent; the difference is computed from what the switches say they run.
   - Runs on the controller. Users and passwords are read from the variables of each host, never from arguments.
 version_added: "0.1.0"
-author: the tagloom maintainers
+author: The tagloom maintainers (!UNKNOWN)
 options:
   wave:
     description: The number of the wave.

@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
-from ansible.errors import AnsibleParserError
-from ansible.plugins.inventory import BaseInventoryPlugin
-
-from tagloom import platforms
-from tagloom.errors import InputError
-from tagloom.platforms.detect import mistaken
-from tagloom.platforms.factory import factory
-from tagloom.read import read_fabric
-from tagloom.render import render_configuration
-from tagloom.share import share_directory
-from tagloom.units import split_address
-
 DOCUMENTATION = """
 name: tagloom
 short_description: The switches of a tagloom fabric file
 description:
-  - Makes a host of every switch, with O(ansible_host), O(ansible_port) and C(tagloom_model), grouped by model.
+  - Makes a host of every switch, with C(ansible_host), C(ansible_port) and C(tagloom_model), grouped by model.
   - A C(known_hosts) file beside the inventory becomes C(tagloom_known_hosts), unless group or host variables say else.
   - Users and passwords come from group variables, a vault, or wherever else Ansible takes them.
 options:
@@ -38,6 +23,21 @@ EXAMPLES = """
 plugin: tagloom
 fabric: fabric.yml
 """
+
+from pathlib import Path
+from typing import Any
+
+from ansible.errors import AnsibleParserError
+from ansible.plugins.inventory import BaseInventoryPlugin
+
+from tagloom import platforms
+from tagloom.errors import InputError
+from tagloom.platforms.detect import mistaken
+from tagloom.platforms.factory import factory
+from tagloom.read import read_fabric
+from tagloom.render import render_configuration
+from tagloom.share import share_directory
+from tagloom.units import split_address
 
 
 class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible ships no types

@@ -139,6 +139,29 @@ def test_a_dead_switch_is_named_and_led_around_and_joins_again_when_it_is_back(t
 
 
 @pytest.mark.long
+def test_a_way_home_that_broke_off_at_another_switch_is_gone_on_with(tmp_path):
+    terminal = Terminal(tmp_path)
+    terminal("new", "torus", "--dims", 4, 4, "-o", "f.yml")
+    terminal("plan", "f.yml", "-o", "b")
+    terminal("lab", "up", "f.yml")
+    try:
+        terminal("apply", "b", "--allow", "interrupt")
+        process.fault(terminal.rack, "s2", "reboot", lasts=3600.0)
+        terminal("repair")
+        process.mend(terminal.rack)
+        process.fault(terminal.rack, "s7", "drop-after", at=3)
+        page = terminal.answer("repair", "--hold", "0s", expect=3)
+        assert (page["failed"], page["pairs_cut"], page["pairs_restored"]) == (["s7"], 30, 0)
+        process.mend(terminal.rack)
+        page = terminal.answer("repair", "--hold", "0s")
+        assert (page["hitless"], page["pairs_cut"], page["pairs_restored"], page["failed"]) == (True, 30, 30, [])
+        assert lost(terminal) == 0
+        assert terminal.answer("apply", "b", "--check")["changed"] == []
+    finally:
+        process.down(terminal.rack)
+
+
+@pytest.mark.long
 def test_switches_that_were_cut_off_together_are_readmitted_only_where_their_own_pairs_may_be_cut(terminal):
     for switch, port in (("s3", "g3"), ("s3", "g4"), ("s1", "g3"), ("s1", "g4")):
         process.fault(terminal.rack, switch, "cable", port=port)

@@ -121,7 +121,7 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
             controller.repairs = _repair_watch(args, controller, watched, table, hook, repair_every)
             controller.repairs.notified = notified
             if table.repair == "auto" and not args.dry_run:
-                controller.repairs.direct = stack.enter_context(_warm(controller, screen, watched, wall.wake))
+                controller.repairs.direct = stack.enter_context(warm(controller, screen, watched, wall.wake))
         if table.backup == "daily" and not args.dry_run:
             controller.backups = DailyBackups(fabric, site, site.home.parent / FOLDER, tell)
 
@@ -220,7 +220,7 @@ def _repair_watch(
 
 
 @contextmanager
-def _warm(
+def warm(
     controller: TimetableController, screen: Screen, probe: LoadProbe, lost: Callable[[str], None]
 ) -> Iterator[Callable[[], DirectPush] | None]:
     """Make ready for repairs that must not wait: loops compiled, and a session with every switch kept open.

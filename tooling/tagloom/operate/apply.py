@@ -726,16 +726,22 @@ def interrupted(context: ApplyContext) -> Run:
 
 
 def resume(
-    context: ApplyContext, run: Run, options: ApplyOptions, on_progress: Progress | None = None, *, check: bool = False
+    context: ApplyContext,
+    run: Run,
+    options: ApplyOptions,
+    on_progress: Progress | None = None,
+    *,
+    check: bool = False,
+    on_found: Callable[[Survey], None] = lambda _found: None,
 ) -> Result:
     """Go on with a run from where its switches stand, every line on the way proven anew from what was read.
 
     With `check`, only say where they stand and what would be sent. What a run has left over of the operator's own lines
-    is sent after it.
+    is sent after it. `on_found` hears what was read.
     """
     if check:
-        return _with_own_lines(_resume(context, run, options, on_progress, check=True))
-    result = _resume(context, run, options, on_progress)
+        return _with_own_lines(_resume(context, run, options, on_progress, on_found, check=True))
+    result = _resume(context, run, options, on_progress, on_found)
     if run.kind != "apply" or not result.good or not own_lines.own_lines_of(context.own_sequence(run)):
         return result
     sequence = context.own_sequence(run).build
@@ -744,11 +750,18 @@ def resume(
 
 
 def _resume(
-    context: ApplyContext, run: Run, options: ApplyOptions, on_progress: Progress | None = None, *, check: bool = False
+    context: ApplyContext,
+    run: Run,
+    options: ApplyOptions,
+    on_progress: Progress | None,
+    on_found: Callable[[Survey], None],
+    *,
+    check: bool = False,
 ) -> Result:
     sequence = context.own_sequence(run)
     if not sequence.states:  # nothing was proven of the way: where it stands does not matter
         found = look(context, sequence, 1, on_progress)
+        on_found(found)
         cut = _interrupted(sequence, found, found.wanted)
         if check:
             return Result(found.outcomes, run, interrupted=cut)
@@ -762,6 +775,7 @@ def _resume(
         outcomes = context.push(run, sequence, on_progress=on_progress)
         return Result(outcomes, context.journal.run(run.id), interrupted=cut)
     found = _look(context, sequence, run.wave, on_progress)
+    on_found(found)
     progress = waves.locate_switches(sequence, run.wave, found)
     if progress.findings or progress.unread or found.outcomes.failed_by(Fault.REFUSED):
         return Result(found.unsent(), run, drift=progress.findings)

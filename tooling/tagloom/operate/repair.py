@@ -231,9 +231,27 @@ def _take_detour(context: ApplyContext, found: Assessment, at_once: AtOnce | Non
     return _Done(apply.Result(outcomes, run), {}, state, "detour", now if outcomes.good else None)
 
 
+def _gone_on(context: ApplyContext, found: Assessment, options: RepairOptions) -> _Done | None:
+    """Go on with a repair that was cut short, if it leads where paths shall go now; None where it cannot be."""
+    runs = found.runs
+    looked: list[Survey] = []
+    if not (runs.ours and runs.run.unfinished and same_target(found.wanted.fabric, runs.fabric)):
+        return None
+    requested = apply.ApplyOptions(allow_interrupt=options.allow_interrupt)
+    try:
+        result = apply.resume(context, runs.run, requested, check=options.propose, on_found=looked.append)
+    except PlanError:
+        return None
+    if result.refused or result.drift or (options.propose and not result.interrupted.hitless):
+        return None
+    return _Done(result, looked[0].read, runs.state, "wake" if found.wanted.woken else "replan")
+
+
 def _act(context: ApplyContext, found: Assessment, options: RepairOptions, at_once: AtOnce | None = None) -> _Done:
     """Plan, prove and push what shall run, or only look."""
     runs, wanted = found.runs, found.wanted
+    if (done := _gone_on(context, found, options)) is not None:
+        return done
     if not options.propose:
         _keep_home(context, runs)
     if _may_take_detour(found, options) and (taken := _take_detour(context, found, at_once)) is not None:
@@ -254,12 +272,15 @@ def _act(context: ApplyContext, found: Assessment, options: RepairOptions, at_on
         means, prepared = "detour", prepare.prepare(directory)
     else:
         prepared = _planned(context, runs, wanted, runs.state, directory)
+    led: apply.Result | None = None
     try:
-        result = apply.look_and_apply(context, prepared, requested, check=check, on_found=looked.append)
+        led = apply.look_and_apply(context, prepared, requested, check=check, on_found=looked.append)
     except PlanError:
         if not looked:
             raise
-        # Waves that lead there are not found, such as where an id names another tree: planned beside what was read.
+    if led is not None and not _nothing_was_sent_as_pairs_would_be_cut(led, check=check):
+        result = led
+    else:  # no waves lead there, such as where an id names another tree or half of one: planned beside what was read
         means = "replan" if means == "detour" else means
         prepared = _planned(context, runs, wanted, looked[0].read, directory)
         result = apply.look_and_apply(context, prepared, requested, check=check, on_found=looked.append)
@@ -268,6 +289,10 @@ def _act(context: ApplyContext, found: Assessment, options: RepairOptions, at_on
         if check and not options.propose and not result.drift and looked:
             result = replace(result, outcomes=looked[0].unsent(), refused=True)
     return _Done(result, looked[0].read if looked else {}, _state_of(prepared), means)
+
+
+def _nothing_was_sent_as_pairs_would_be_cut(result: apply.Result, *, check: bool) -> bool:
+    return (check or result.refused) and not result.drift and not result.interrupted.hitless
 
 
 def _with_island(result: apply.Result, fabric: Fabric, apart: list[tuple[int, int]], rounds: int) -> apply.Result:
