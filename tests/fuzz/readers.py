@@ -363,7 +363,7 @@ READERS = (
     Reader("flows", "flows.csv", command("predict b --traffic flows.csv")),
     Reader("placement", "place.csv", command("predict b --traffic ranks.csv --placement place.csv --seconds 60")),
     Reader("mpiP", "mpip.txt", command("predict b --traffic mpip.txt --placement block")),
-    Reader("paraprof", "paraprof.txt", command("predict b --traffic paraprof.txt --ranks 3")),
+    Reader("paraprof", "paraprof.txt", command("predict b --traffic m.csv --profile paraprof.txt --ranks 3")),
     Reader("Open MPI", "prof/p.1.prof", command("predict b --traffic prof --seconds 60")),
     Reader("TAU", "tau/profile.1.0.0", command("predict b --traffic tau")),
     Reader("history", "h.db", _history, binary=True),

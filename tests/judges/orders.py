@@ -98,15 +98,18 @@ def order(messages: Messages, ranks: int, seed: int, *, one_a_step: bool = False
 
 def lasting(program: Program, awake: Network, seconds: float) -> Program:
     """Scale a program's computing times such that it takes `seconds` on links that do not sleep, frame by frame."""
-    low, high = 0.0, seconds / len(program.compute_seconds)
+    scale, low, high = 0.0, 0.0, np.inf
+    slope = float(program.compute_seconds.sum(axis=0).mean())
     scaled = program
     for _ in range(60):
-        middle = (low + high) / 2
-        scaled = program._replace(compute_seconds=middle * program.compute_seconds)
-        took = simulate(awake, scaled).seconds
-        if abs(took / seconds - 1) < NEAR:
+        scaled = program._replace(compute_seconds=scale * program.compute_seconds)
+        short = seconds - simulate(awake, scaled).seconds
+        if abs(short) < NEAR * seconds or (short < 0 and scale == 0):
             break
-        low, high = (middle, high) if took < seconds else (low, middle)
+        low, high = (scale, high) if short > 0 else (low, scale)
+        scale += short / slope
+        if not low < scale < high:
+            scale = (low + high) / 2
     return scaled
 
 

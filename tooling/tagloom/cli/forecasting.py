@@ -52,7 +52,7 @@ def _predict(args: argparse.Namespace, screen: Screen) -> int:
             elif traffic is not None and args.seconds is not None:
                 traffic = replace(traffic, seconds=args.seconds)
         if args.profile:
-            profile = all_found.of(lambda: pipeline.traffic_of(args.profile, fabric, *place))
+            profile = all_found.of(lambda: pipeline.profile_of(args.profile, fabric, *place))
             if profile is not None:
                 traffic = all_found.of(lambda: pipeline.with_profile(traffic, profile, f"--profile {args.profile}"))
     all_found.end()
@@ -262,7 +262,7 @@ def add(commands: Commands) -> None:
         "--profile",
         type=Path,
         metavar="FILE",
-        help="profile of a run, computation and communication: mpiP, TAU or paraprof --dumpmpisummary",
+        help="profile of a run: mpiP or TAU; beside --traffic also paraprof --dumpmpisummary, of times and calls only",
     )
     predict.add_argument(
         "--trace",

@@ -175,7 +175,7 @@ def add(commands: Commands) -> None:
         "--traffic",
         type=Path,
         metavar="FILE",
-        help="traffic by host or by rank: CSV, Open MPI .prof, TAU, paraprof, mpiP, nfdump -o csv; a history that "
+        help="traffic by host or by rank: CSV, Open MPI .prof, TAU, mpiP, nfdump -o csv; a history that "
         "tagloom observe -o wrote; or pattern:NAME",
     )
     source.add_argument(

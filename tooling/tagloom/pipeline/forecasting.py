@@ -20,7 +20,7 @@ from tagloom.predict.performance import move
 from tagloom.predict.rate_switch import switched_in_place
 from tagloom.predict.sweep import FIGURES, NONE, row_of
 from tagloom.predict.trace import awake, network_of, replay
-from tagloom.read import read_traffic
+from tagloom.read import read_profile, read_traffic
 from tagloom.read.build_directory import read_texts
 from tagloom.read.estimate import estimate
 from tagloom.records.forecast import Replay
@@ -142,6 +142,12 @@ def traffic_of(path: Path, fabric: Fabric, placement: str, seconds: float | None
     return replace(traffic, seconds=seconds) if seconds is not None else traffic
 
 
+def profile_of(path: Path, fabric: Fabric, placement: str, seconds: float | None, ranks: int | None = None) -> Traffic:
+    """Return a profile from a file, as `traffic_of`; it may say how long calls took, and not what was sent."""
+    traffic = read_profile(path, fabric, placement, ranks)
+    return replace(traffic, seconds=seconds) if seconds is not None else traffic
+
+
 def traffic_from(fabric: Fabric, routes: Routes, snapshots: Iterable[Mapping[str, Observation]], where: str) -> Traffic:
     """Estimate the matrix between hosts from readings, over routes. Raises InputError if they do not suffice."""
     return estimate(fabric, routes, counted(snapshots, where))
@@ -158,6 +164,9 @@ def with_profile(traffic: Traffic | None, profile: Traffic, where: str) -> Traff
     if profile.communication_seconds is None:
         expected = "a profile with times inside MPI calls: mpiP, TAU or paraprof --dumpmpisummary"
         findings.append(Finding(where, expected, "none"))
+    if traffic is None and not profile.messages.any():
+        expected = "what was sent: --traffic FILE beside a profile that does not say it"
+        findings.append(Finding(where, expected, "no messages between hosts"))
     if findings:
         raise InputError(findings)
     if traffic is None:

@@ -6,7 +6,7 @@ from tagloom.read.families import FAMILIES
 from tagloom.read.inventory import fabric_of, fabric_path
 from tagloom.read.messages import read_messages
 from tagloom.read.snmp_settings import SnmpSettings, agent_at, read_snmp_settings
-from tagloom.read.traffic import place, read_traffic
+from tagloom.read.traffic import place, read_profile, read_traffic
 
 __all__ = [
     "FAMILIES",
@@ -19,6 +19,7 @@ __all__ = [
     "place",
     "read_fabric",
     "read_messages",
+    "read_profile",
     "read_snmp_settings",
     "read_traffic",
 ]

@@ -24,18 +24,24 @@ PROF_FILE = re.compile(r"\.([0-9]{1,6})\.prof$")
 TAU_FILE = re.compile(r"profile\.([0-9]{1,6})\.([0-9]{1,6})\.([0-9]{1,6})$")
 TAU_EVENT = re.compile(r'"Message size sent to node ([0-9]{1,6})\s*" (\S+) (\S+) (\S+) (\S+) ')
 TAU_TIMER = re.compile(r'"(.+?)\s*" (\S+) \S+ (\S+) (\S+) ')
+NO_BYTES = ("Alltoallv", "Alltoallw")  # mpiP 3.5 has their times, but not what they sent
 MICROSECONDS = 1e-6
 MOST_EVEN = 2048  # ranks whose bytes are spread over all pairs: four million of them
 MOST_FINDINGS = 20
 OUTSIDE = ("MPI_Init", "MPI_Finalize")  # before and after the run, as far as messages go
-SECONDS_ROWS = ("Max", "Mean", "Min", "Stddev", "Aggregate")
+# The calls in which a process waits for messages of others, without MPI_: the steps of a run.
+WAITS = re.compile(
+    r"(Recv|Mrecv|Sendrecv|Sendrecv_replace|Wait|Waitall|Waitany|Waitsome|Barrier|Bcast|Reduce|Allreduce|Scan|Exscan"
+    r"|(Gather|Allgather|Scatter)v?|Alltoall[vw]?|Reduce_scatter(_block)?)(\(\))?"
+)
 
 
 @dataclass(frozen=True, eq=False)
 class RankMatrix:
     """Bytes and messages by ordered pair of ranks, how many ranks there are, seconds or None, and remarks.
 
-    `communication_seconds` is how long a rank was inside MPI calls on average, start and end of the run left out.
+    `communication_seconds` is how long a rank was inside MPI calls on average, start and end of the run left out;
+    `calls` how often a rank waited for messages there, on average.
     """
 
     ranks: int
@@ -43,6 +49,7 @@ class RankMatrix:
     seconds: float | None = None
     remarks: tuple[str, ...] = ()
     communication_seconds: float | None = None
+    calls: float | None = None
 
 
 @dataclass
@@ -55,19 +62,25 @@ class _Cells:
         self.cells[a, b] = old[0] + size, old[1] + count
 
     def done(
-        self, ranks: int, seconds: float | None, remarks: tuple[str, ...], communication: float | None = None
+        self,
+        ranks: int,
+        seconds: float | None,
+        remarks: tuple[str, ...],
+        communication: float | None = None,
+        calls: float | None = None,
     ) -> RankMatrix:
         self.findings += [
             Finding(f"messages from rank {a} to rank {b}", "bytes and a number from 0", shown(cell))
             for (a, b), cell in self.cells.items()
             if not all(0 <= number < inf for number in cell)
         ][:MOST_FINDINGS]
-        for what, number in (("the run", seconds), ("communication", communication)):
+        known = ("seconds of the run", seconds), ("seconds of communication", communication), ("MPI calls", calls)
+        for what, number in known:
             if number is not None and not 0 <= number < inf:
-                self.findings.append(Finding(f"seconds of {what}", "a number from 0", shown(number)))
+                self.findings.append(Finding(what, "a number from 0", shown(number)))
         if self.findings:
             raise InputError(self.findings)
-        return RankMatrix(ranks, self.cells, seconds, remarks, communication)
+        return RankMatrix(ranks, self.cells, seconds, remarks, communication, calls or None)
 
 
 def kind_of(path: Path) -> str:
@@ -146,7 +159,7 @@ def tau(path: Path) -> RankMatrix:
     files = sorted(p for p in path.rglob("profile.*") if TAU_FILE.match(p.name)) if path.is_dir() else [path]
     found = _Cells()
     nodes: set[int] = set()
-    longest, inside, collective = 0.0, 0.0, False
+    longest, inside, calls, collective = 0.0, 0.0, 0.0, False
     for file in files:
         name = TAU_FILE.match(file.name)
         if name is None:
@@ -167,13 +180,14 @@ def tau(path: Path) -> RankMatrix:
                     found.add(node, int(event[1]), float(np.round(count * mean)), count)
             elif (timer := TAU_TIMER.match(line)) is not None and "GROUP=" in line:
                 try:
-                    exclusive, inclusive = (float(timer[n]) * MICROSECONDS for n in (3, 4))
+                    often, exclusive, inclusive = (float(timer[n]) for n in (2, 3, 4))
                 except ValueError:
                     found.findings.append(Finding(f"{file}:{at}", "microseconds", shown(line)))
                     continue
-                longest = max(longest, inclusive)
+                longest = max(longest, inclusive * MICROSECONDS)
                 if timer[1].startswith("MPI") and not timer[1].startswith(OUTSIDE):
-                    inside += exclusive
+                    inside += exclusive * MICROSECONDS
+                    calls += often if WAITS.fullmatch(timer[1][4:].strip()) else 0.0
     ranks = 1 + max([*nodes, *(max(pair) for pair in found.cells)], default=-1)
     if not found.cells:
         expected = 'events "Message size sent to node N" (set TAU_COMM_MATRIX=1 for the run)'
@@ -183,22 +197,24 @@ def tau(path: Path) -> RankMatrix:
     remarks = ["TAU does not say when messages were sent"]
     if collective:
         remarks.append("TAU knows no partners of collective messages: they are not in the matrix")
-    return found.done(ranks, longest or None, tuple(remarks), inside / len(nodes) if nodes else None)
+    count = max(1, len(nodes))
+    return found.done(ranks, longest or None, tuple(remarks), inside / count if nodes else None, calls / count)
 
 
 def paraprof(path: Path, ranks: int | None) -> RankMatrix:
-    """Read `paraprof --dumpmpisummary`: calls and times only; point-to-point bytes are spread over all pairs evenly.
+    """Read `paraprof --dumpmpisummary`: how long the run and its MPI calls took, and how often ranks waited there.
 
     Columns are of fixed width (6 of 12 and 9 of 16, or 3 and 6 with -x), so that wide numbers may abut. "Bytes
-    Transferred" is the size of one message, and 0 for collectives: what it gives is messages times the mean size.
+    Transferred" is not read: for a call it adds up the mean message sizes of all events whose names contain the call's,
+    one for each partner, and it is 0 for collectives. What was sent cannot be told from that (CG.S on 4 ranks would be
+    2.7 times too high, IS.W on 16 would be 64 bytes in place of 44.6 MB), so there are no messages.
     """
     if ranks is None or ranks < 2:
         raise InputError(
             [Finding("--ranks", "how many ranks ran (2 or more): paraprof's summary does not say", str(ranks))]
         )
     found = _Cells()
-    sent = count = 0.0
-    longest = inside = 0.0
+    longest = inside = calls = 0.0
     rows = 0
     for at, line in enumerate(_lines(path), start=1):
         if not re.match(r"\s+\d", line) or "   " not in line:
@@ -216,32 +232,23 @@ def paraprof(path: Path, ranks: int | None) -> RankMatrix:
         longest = max(longest, cells[-5] * MICROSECONDS)
         if name.startswith("MPI") and not name.startswith(OUTSIDE):
             inside += cells[narrow + 2] * MICROSECONDS
-        if name.startswith(("MPI_Send(", "MPI_Isend(", "MPI_Ssend(", "MPI_Bsend(", "MPI_Rsend(", "MPI_Sendrecv(")):
-            calls = cells[2] * ranks
-            count += calls
-            sent += calls * cells[-1]
+            calls += cells[2] if WAITS.fullmatch(name[4:]) else 0.0
     if not rows:
         found.findings.append(Finding(str(path), "rows of paraprof --dumpmpisummary", "none"))
-    if rows and sent == 0:
-        found.findings.append(
-            Finding(str(path), "point-to-point messages: the summary has no bytes of collectives", "none")
-        )
-    remarks = (
-        "paraprof's summary does not say who sent to whom: bytes are spread evenly over all pairs of ranks",
-        "paraprof's summary has no bytes of collectives: they are not in the matrix",
-    )
-    return _even(found, ranks, sent, count, longest or None, remarks, inside)
+    remarks = ("of paraprof's summary, times and calls count: it does not say what was sent",)
+    return found.done(ranks, longest or None, remarks, inside, calls)
 
 
 def mpip(path: Path) -> RankMatrix:
     """Read an mpiP report: what was sent in all, spread over all pairs evenly; Alltoall counts one destination there.
 
-    A rank's Alltoall really sends to the P - 1 others, so its bytes are scaled so. Other figures stay as reported.
+    A rank's Alltoall really sends to the P - 1 others, so its bytes are scaled so. Other figures stay as reported. What
+    mpiP counts but no link carries (messages to oneself), and what it does not count, stands in the remarks.
     """
     found = _Cells()
     ranks, seconds = 0, None
-    sent = count = communication = 0.0
-    inside, vectors = "", False
+    sent = count = communication = waits = 0.0
+    inside, vectors = "", dict[str, float]()
     for at, line in enumerate(_lines(path), start=1):
         if line.startswith("@ MPI Task Assignment"):
             ranks += 1
@@ -263,7 +270,7 @@ def mpip(path: Path) -> RankMatrix:
                 elif len(cells) == 4 and cells[0] == "*":
                     communication = float(cells[2]) / ranks
             elif "Aggregate Time" in inside:
-                vectors = vectors or line.startswith("Alltoallv")
+                waits += _waiting(cells, vectors)
             elif "Aggregate Sent" in inside and len(cells) == 6 and RANK.fullmatch(cells[1]):
                 others = max(1, ranks - 1) if cells[0] == "Alltoall" else 1
                 count += float(cells[2]) * others
@@ -276,10 +283,22 @@ def mpip(path: Path) -> RankMatrix:
     remarks = [
         "mpiP does not say who sent to whom: bytes are spread evenly over all pairs of ranks",
         "mpiP prints three significant digits, of the twenty calls that sent most",
+        "mpiP counts what a rank sends to itself, which no link carries, as sent to others (NAS CG and MG do that)",
     ]
-    if vectors:
-        remarks.append("mpiP has no bytes of Alltoallv: they are missing")
-    return _even(found, ranks, sent, count, seconds, tuple(remarks), communication)
+    remarks += [
+        f"mpiP has no bytes of {name}, {share:.0f} % of the time in MPI: they are missing"
+        for name, share in sorted(vectors.items())
+    ]
+    return _even(found, ranks, sent, count, seconds, tuple(remarks), communication, waits / ranks)
+
+
+def _waiting(cells: list[str], vectors: dict[str, float]) -> float:
+    """Return how often a call of mpiP's "Aggregate Time" waited; note in `vectors` the share of those without bytes."""
+    if len(cells) != 6 or not RANK.fullmatch(cells[1]):
+        return 0.0
+    if cells[0] in NO_BYTES:
+        vectors[cells[0]] = vectors.get(cells[0], 0.0) + float(cells[4])
+    return float(cells[5]) if WAITS.fullmatch(cells[0]) else 0.0
 
 
 def _even(
@@ -290,6 +309,7 @@ def _even(
     seconds: float | None,
     remarks: tuple[str, ...],
     communication: float | None,
+    calls: float,
 ) -> RankMatrix:
     if ranks > MOST_EVEN:
         found.findings.append(Finding("ranks", f"at most {MOST_EVEN}, as nobody says who sent to whom", str(ranks)))
@@ -299,7 +319,7 @@ def _even(
         for b in range(ranks):
             if a != b:
                 found.add(a, b, sent / pairs, count / pairs)
-    return found.done(ranks, seconds, remarks, communication)
+    return found.done(ranks, seconds, remarks, communication, calls)
 
 
 def _lines(path: Path) -> list[str]:

@@ -33,7 +33,7 @@ def read_traffic(path: Path, fabric: Fabric, placement: str = "", ranks: int | N
     """Read traffic: a host or rank matrix as CSV, what a profiler wrote, flows as CSV, or a synthetic pattern.
 
     Formats: ``source,destination,bytes[,messages]``; ``src,dst,..,wire_bytes,wire_msgs`` by rank; Open MPI monitoring
-    ``*.prof``, TAU, paraprof and mpiP (`read.profiles`); ``nfdump -o csv``; ``pattern:NAME`` (`read.patterns`).
+    ``*.prof``, TAU and mpiP (`read.profiles`); ``nfdump -o csv``; ``pattern:NAME`` (`read.patterns`).
     A comment line ``# seconds: 3600`` says how long it took. Messages to oneself are dropped: they never leave the
     host (NAS CG and MG send them). `ranks` says how many ran where a format does not. Raises InputError with all
     findings; what the format cannot know stands in the remarks.
@@ -44,7 +44,11 @@ def read_traffic(path: Path, fabric: Fabric, placement: str = "", ranks: int | N
     if kind == "nfdump":
         return _flows(path, fabric, placement)
     if kind:
-        return _placed(read_ranks(path, kind, ranks), fabric, placement, str(path))
+        traffic = _placed(read_ranks(path, kind, ranks), fabric, placement, str(path))
+        if kind == "paraprof":
+            expected = "what was sent, and to whom: paraprof's bytes are sums of mean sizes, and 0 for collectives"
+            raise InputError([Finding(str(path), expected, "its summary (as --profile it says how long calls took)")])
+        return traffic
     if path.is_dir():
         raise InputError([Finding(str(path), "Open MPI .prof files or TAU profiles in it", "neither")])
     lines = read_text(path, "a readable traffic file").splitlines()
@@ -64,27 +68,46 @@ def read_traffic(path: Path, fabric: Fabric, placement: str = "", ranks: int | N
     else:
         expected = "the header source,destination,bytes[,messages] or src,dst,..,wire_bytes,wire_msgs"
         raise InputError([Finding(f"{path}:{rows[0][0]}", expected, shown(",".join(header)))])
-    traffic = _fill(path, rows[1:], names, columns, len(fabric.hosts), findings)
+    volume, messages, stayed = _fill(path, rows[1:], names, columns, len(fabric.hosts), findings)
     if findings:
         raise InputError(findings)
     unknown = ["a matrix does not say when in its time bytes were sent"]
     if seconds is None:
         unknown.append("the matrix does not say how many seconds it took (# seconds: N)")
-    return Traffic(*traffic, seconds, tuple(unknown))
+    return Traffic(volume, messages, seconds, (*unknown, *_remark_of(*stayed)))
+
+
+def read_profile(path: Path, fabric: Fabric, placement: str = "", ranks: int | None = None) -> Traffic:
+    """Read a profile of a run as `read_traffic` does, also one that says how long calls took but not what was sent."""
+    kind = "" if str(path).startswith(PREFIX) else kind_of(path)
+    if kind == "paraprof":
+        return _placed(read_ranks(path, kind, ranks), fabric, placement, str(path))
+    return read_traffic(path, fabric, placement, ranks)
 
 
 def _placed(matrix: RankMatrix, fabric: Fabric, placement: str, where: str) -> Traffic:
-    """Put a rank matrix on hosts; messages to oneself, and between ranks of one host, are dropped."""
+    """Put a rank matrix on hosts; messages to oneself, and between ranks of one host, are dropped, and remarked."""
     hosts = place(fabric, matrix.ranks, placement, where)
     volume = np.zeros((len(fabric.hosts),) * 2)
     messages = np.zeros_like(volume)
-    for (a, b), (size, count) in matrix.cells.items():
+    stayed = np.zeros(2)
+    for (a, b), cell in matrix.cells.items():
         if hosts[a] != hosts[b]:
-            volume[hosts[a], hosts[b]] += size
-            messages[hosts[a], hosts[b]] += count
+            volume[hosts[a], hosts[b]] += cell[0]
+            messages[hosts[a], hosts[b]] += cell[1]
+        else:
+            stayed += cell
     if np.any(volume > ABSURD_BYTES):
         raise InputError([Finding(where, f"at most {ABSURD_BYTES:g} bytes between two ranks", f"{volume.max():g}")])
-    return Traffic(volume, messages, matrix.seconds, matrix.remarks, matrix.communication_seconds)
+    remarks = matrix.remarks + _remark_of(*stayed.tolist())
+    return Traffic(volume, messages, matrix.seconds, remarks, matrix.communication_seconds, matrix.calls)
+
+
+def _remark_of(size: float, count: float) -> tuple[str, ...]:
+    """Return a remark on bytes and messages that stay on their host, none if there are none."""
+    if not count:
+        return ()
+    return (f"{count:,.0f} messages of {size:,.0f} bytes stay on their hosts, to oneself or to a neighbour: no link",)
 
 
 def _flows(path: Path, fabric: Fabric, placement: str) -> Traffic:
@@ -143,7 +166,8 @@ def _fill(
     columns: tuple[int, int],
     hosts: int,
     findings: list[Finding],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[NDArray[np.float64], NDArray[np.float64], tuple[float, float]]:
+    """Return bytes and messages by pair of hosts, and how much of them stays on its host."""
     volume = np.zeros((hosts, hosts))
     messages = np.zeros((hosts, hosts))
     for number, cells in rows:
@@ -157,11 +181,16 @@ def _fill(
                 findings.append(Finding(where, "a host of the fabric", shown(cell)))
         size = number_in(f"{where}  bytes", cells[columns[0]], findings)
         count = number_in(f"{where}  messages", cells[columns[1]], findings) if columns[1] >= 0 else 1.0
+        if size > 0 and not count and columns[1] >= 0:
+            findings.append(Finding(f"{where}  messages", f"1 or more, of {size:g} bytes", "0"))
         a, b = ends
-        if a is not None and b is not None and a != b:
+        if a is not None and b is not None:
             volume[a, b] += size
             messages[a, b] += count
-    return volume, messages
+    stayed = float(volume.trace()), float(messages.trace())
+    for matrix in (volume, messages):
+        np.fill_diagonal(matrix, 0.0)
+    return volume, messages, stayed
 
 
 def _ranks(path: Path, rows: list[tuple[int, list[str]]], findings: list[Finding]) -> int:
