@@ -52,7 +52,7 @@ def _predict(args: argparse.Namespace, screen: Screen) -> int:
             elif traffic is not None and args.seconds is not None:
                 traffic = replace(traffic, seconds=args.seconds)
         if args.profile:
-            profile = all_found.of(lambda: pipeline.profile_of(args.profile, fabric, *place))
+            profile = all_found.of(lambda: pipeline.traffic_of(args.profile, fabric, *place, profile=True))
             if profile is not None:
                 traffic = all_found.of(lambda: pipeline.with_profile(traffic, profile, f"--profile {args.profile}"))
     all_found.end()

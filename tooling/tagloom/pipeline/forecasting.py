@@ -136,15 +136,17 @@ def interruption_of(fabric: Fabric, directory: Path, traffic: Traffic | None) ->
     return interruption(fabric, states, waves, toggle_seconds, traffic)
 
 
-def traffic_of(path: Path, fabric: Fabric, placement: str, seconds: float | None, ranks: int | None = None) -> Traffic:
-    """Return traffic from a file; `seconds` overrides its duration, `ranks` is the number of ranks that ran."""
-    traffic = read_traffic(path, fabric, placement, ranks)
-    return replace(traffic, seconds=seconds) if seconds is not None else traffic
-
-
-def profile_of(path: Path, fabric: Fabric, placement: str, seconds: float | None, ranks: int | None = None) -> Traffic:
-    """Return a profile from a file, as `traffic_of`; it may say how long calls took, and not what was sent."""
-    traffic = read_profile(path, fabric, placement, ranks)
+def traffic_of(
+    path: Path,
+    fabric: Fabric,
+    placement: str,
+    seconds: float | None,
+    ranks: int | None = None,
+    *,
+    profile: bool = False,
+) -> Traffic:
+    """Return traffic from a file, or a `profile`; `seconds` overrides its duration, `ranks` says how many ranks ran."""
+    traffic = (read_profile if profile else read_traffic)(path, fabric, placement, ranks)
     return replace(traffic, seconds=seconds) if seconds is not None else traffic
 
 

@@ -13,7 +13,7 @@ from tagloom.apply.build import read_rollout
 from tagloom.errors import Finding, InputError
 from tagloom.graph.paths import average_hops, channel_load
 from tagloom.pipeline.files import read_build
-from tagloom.pipeline.forecasting import Question, predict_build, profile_of, traffic_of, with_profile
+from tagloom.pipeline.forecasting import Question, predict_build, traffic_of, with_profile
 from tagloom.pipeline.proving import prove
 from tagloom.platforms.port_names import link_ends
 from tagloom.platforms.power import fabric_watts
@@ -90,7 +90,7 @@ def report(  # noqa: PLR0913 - what a report may be made of
                 )
     with _gathered(findings):
         if profile is not None:
-            traffic = with_profile(traffic, profile_of(profile, build.fabric, *place), str(profile))
+            traffic = with_profile(traffic, traffic_of(profile, build.fabric, *place, profile=True), str(profile))
     waves: dict[str, Any] = {}
     days, day = tuple[str, ...](), tuple[PowerStep, ...]()
     with _gathered(findings):
