@@ -1,0 +1,216 @@
+"""Write results/predict-errors.md: how far `tagloom predict` is from frame-by-frame simulations of the same runs."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import tempfile
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+from judges.orders import interval_score, lasting, links_of, order, read_matrix, slowdown
+from judges.simulate import simulate
+from tagloom.cli import main
+from tagloom.pipeline import read_build
+from tagloom.records.sleep import Eee
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tagloom.records.simulation import Network, Program
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "benchmarks" / "results" / "predict-errors.md"
+NPB = ROOT / "tests" / "data" / "npb"
+NAMES = ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp")
+EEE = "1e-3,182e-6,60e-6"
+POLICY = Eee(1e-3, 182e-6, 60e-6, together=True)
+BUSY = (1.5, 8.0)  # a run takes so many times as long as its messages alone
+MOST = 100  # messages of a pair: of more, one in so many is taken, so that a judge of frames is done today
+ORDERS, TRACES, OTHERS = 12, 2, 4
+HELD = 0.9
+SAME = 0.01  # percent of the run: orders that differ by less are one
+
+TEXT = """\
+# Run times that `tagloom predict` forecasts, against simulations
+
+Written by `python benchmarks/predict_error.py`; a test computes one row once more. The judge draws its own orders of
+the messages of NAS matrices (class S, at most 100 messages of a pair), scales its own computing times until the run
+takes the given seconds, walks the planned paths itself, and follows every frame (`tests/judges/orders.py`,
+`simulate.py`). The forecasts are those of the command that users run. A run takes 1.5 or 8 times as long as its messages
+alone; a cell is over both. All numbers are percent of the run.
+
+- slow-down: of the simulated runs, mean and worst; who always says "none" errs by that
+- error: of the forecast against every simulated order, mean and worst
+- held: how many simulated orders lie in the forecast's interval; it is made for 90
+- width: of the interval over that of nine in ten simulated orders (only where these differ by more than 0.01)
+- score: Winkler's interval score at 90 %, and that of the simulated orders' own quantiles; vagueness costs as misses do
+- trace: error of `--trace` for the same runs, mean and worst
+- others: mean error, and share held, for programs that send otherwise than is assumed: one message of a process in a
+  step, and computing times that vary by 100 %
+
+What sleeping links, queues and PAUSE of real switches do beyond the simulation's rules is not in these numbers.
+"""
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A change to judge: the build after it, the words that forecast it, and the links before and after."""
+
+    name: str
+    ranks: int
+    build: Path
+    words: tuple[str, ...]
+    before: Network
+    after: Network
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What one forecast and the simulations of it found, in percent of the run.
+
+    found   float64[ORDERS], slow-downs of orders as assumed; `others` of other programs
+    traced  float64[TRACES], forecasts from a trace less what the simulation of it found
+    """
+
+    said: float
+    low: float
+    high: float
+    found: NDArray[np.float64]
+    others: NDArray[np.float64]
+    traced: NDArray[np.float64]
+
+
+def tagloom(*words: object) -> dict[str, Any]:
+    """Run a command in this process and return what it answers."""
+    out = io.StringIO()
+    with redirect_stdout(out):
+        status = main([*map(str, words), "--json"])
+    if status:
+        raise SystemExit(f"{' '.join(map(str, words))}: {status}")
+    return dict(json.loads(out.getvalue()))
+
+
+def benches(folder: Path) -> list[Bench]:
+    """Plan four hosts around one switch, and a 4x4 torus of which rows and one column are left."""
+    star, torus = folder / "star.yml", folder / "torus.yml"
+    tagloom("new", "mesh", "--dims", 1, 1, "--hosts", 4, "-o", star)
+    tagloom("new", "torus", "--dims", 4, 4, "-o", torus)
+    for file in (star, torus):
+        tagloom("plan", file, "-o", file.with_suffix(""))
+    links = read_build(folder / "torus").fabric.links
+    off = [f"s{link.a}:g{link.a_port}" for link in links if link.a // 4 != link.b // 4 and link.a % 4]
+    tagloom("plan", torus, "-o", folder / "comb", "--off", *off)
+    asleep = ("--eee", EEE)
+
+    def over(name: str, policy: Eee | None = None) -> Network:
+        build = read_build(folder / name, states=False)
+        return links_of(build.fabric, build.routes, policy)
+
+    return [
+        Bench("Four hosts on one switch, EEE", 4, folder / "star", asleep, over("star"), over("star", POLICY)),
+        Bench("Torus, 12 of 32 links off", 16, folder / "comb", (), over("torus"), over("comb")),
+        Bench("Torus, 12 of 32 links off and EEE", 16, folder / "comb", asleep, over("torus"), over("comb", POLICY)),
+    ]
+
+
+def judge(bench: Bench, name: str, busy: float, folder: Path) -> Judged:
+    """Forecast one matrix, and simulate orders of it."""
+    messages = read_matrix(NPB / f"{name}.S.{bench.ranks}.matrix.csv")
+    each = max(1.0, max(count for _, count in messages.values()) / MOST)
+    messages = {pair: (size / count * (n := ceil(count / each)), n) for pair, (size, count) in messages.items()}
+    matrix = folder / "matrix.csv"
+    rows = [f"{a},{b},{size!r},{count}" for (a, b), (size, count) in messages.items()]
+    matrix.write_text("\n".join(["src,dst,wire_bytes,wire_msgs", *rows, ""]))
+    alone = order(messages, bench.ranks, 0)
+    seconds = busy * simulate(bench.before, alone._replace(compute_seconds=0 * alone.compute_seconds)).seconds
+
+    def slower(program: Program) -> float:
+        return 100 * slowdown(program, bench.before, bench.after)
+
+    page = tagloom("predict", bench.build, "--traffic", matrix, "--seconds", seconds, *bench.words)
+    drawn = [lasting(order(messages, bench.ranks, seed), bench.before, seconds) for seed in range(1, ORDERS + 1)]
+    found = np.array([slower(program) for program in drawn])
+    others = [
+        slower(lasting(order(messages, bench.ranks, seed, one_a_step=one, uneven=uneven), bench.before, seconds))
+        for seed in range(OTHERS // 2)
+        for one, uneven in ((True, 0.1), (False, 1.0))
+    ]
+    traced = []
+    for program, true in zip(drawn[:TRACES], found, strict=False):
+        write_trace(folder / "trace.csv", program)
+        said = tagloom("predict", bench.build, "--trace", folder / "trace.csv", *bench.words)["slowdown_percent"]
+        traced.append(said - true)
+    low, high = page["intervals"].get("slowdown_percent", [page["slowdown_percent"]] * 2)
+    return Judged(page["slowdown_percent"], low, high, found, np.array(others), np.array(traced))
+
+
+def write_trace(path: Path, program: Program) -> None:
+    """Write a program as the messages of a run, rank i on host i."""
+    steps, ranks = program.compute_seconds.shape
+    lines = ["step,source,destination,bytes,compute_seconds"]
+    for row in range(steps * ranks):
+        step, rank = divmod(row, ranks)
+        lines.append(f"{step},h{rank},,,{float(program.compute_seconds[step, rank])!r}")
+        mine = range(int(program.first_message[row]), int(program.first_message[row + 1]))
+        lines += [f"{step},h{rank},h{program.destination[m]},{float(program.volume_bytes[m])!r}," for m in mine]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def line(name: str, cases: list[Judged]) -> str:
+    """Lay out what was found of some forecasts as one row."""
+    found = np.concatenate([case.found for case in cases])
+    wrong = np.concatenate([np.abs(case.said - case.found) for case in cases])
+    traced = np.concatenate([np.abs(case.traced) for case in cases])
+    astray = np.concatenate([np.abs(case.said - case.others) for case in cases])
+    within = np.concatenate([_inside(case, case.found) for case in cases])
+    still = np.concatenate([_inside(case, case.others) for case in cases])
+    own = [np.quantile(case.found, [(1 - HELD) / 2, (1 + HELD) / 2]).tolist() for case in cases]
+    wide = [(c.high - c.low) / (b - a) for c, (a, b) in zip(cases, own, strict=True) if b - a > SAME]
+    score = np.mean([interval_score(c.low, c.high, c.found, HELD) for c in cases])
+    best = np.mean([interval_score(a, b, c.found, HELD) for c, (a, b) in zip(cases, own, strict=True)])
+    cells = (
+        f"{found.mean():.2f} / {found.max():.2f}",
+        f"{wrong.mean():.2f} / {wrong.max():.2f}",
+        f"{100 * within.mean():.0f}",
+        f"{np.mean(wide):.2f}" if wide else "-",
+        f"{score:.3f} / {best:.3f}",
+        f"{traced.mean():.2f} / {traced.max():.2f}",
+        f"{astray.mean():.2f}, {100 * still.mean():.0f}",
+    )
+    return f"| {name} | {' | '.join(cells)} |"
+
+
+def _inside(case: Judged, found: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which slow-downs lie in the forecast's interval, to the digits that the command prints."""
+    return (found >= case.low - SAME) & (found <= case.high + SAME)
+
+
+def page(folder: Path) -> str:
+    """Judge every change with every matrix."""
+    lines, every = [TEXT], list[Judged]()
+    head = "| runs | slow-down | error | held | width | score, own | trace | others: error, held |"
+    for bench in benches(folder):
+        lines += [f"## {bench.name}", "", head, "|---|---|---|---|---|---|---|---|"]
+        of_bench: list[Judged] = []
+        for name in NAMES:
+            cases = [judge(bench, name, busy, folder) for busy in BUSY]
+            lines.append(line(f"{name}.S.{bench.ranks}", cases))
+            of_bench += cases
+            sys.stderr.write(f"{bench.name}: {lines[-1]}\n")
+        lines += [line("all", of_bench), ""]
+        every += of_bench
+    return "\n".join([*lines, "## All", "", head, "|---|---|---|---|---|---|---|---|", line("all", every), ""])
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        PAGE.write_text(page(Path(folder)), "utf-8")
+    sys.stdout.write(f"wrote {PAGE.name}\n")

@@ -1,0 +1,38 @@
+"""benchmarks/results/predict-errors.md says what its script computes, and docs/forecasts.md claims no more."""
+
+import importlib.util
+import sys
+
+from fabrics import ROOT
+
+SPEC = importlib.util.spec_from_file_location("predict_error", ROOT / "benchmarks" / "predict_error.py")
+predict_error = importlib.util.module_from_spec(SPEC)
+sys.modules["predict_error"] = predict_error  # its dataclasses look their module up
+SPEC.loader.exec_module(predict_error)
+
+PAGE = (ROOT / "benchmarks" / "results" / "predict-errors.md").read_text("utf-8")
+
+
+def test_a_row_of_forecasts_and_simulations_stands_in_the_page(tmp_path):
+    bench = predict_error.benches(tmp_path)[0]
+    cases = [predict_error.judge(bench, "is", busy, tmp_path) for busy in predict_error.BUSY]
+    assert predict_error.line("is.S.4", cases) in PAGE.split(f"## {bench.name}")[1].split("## ")[0]
+    assert PAGE.startswith(predict_error.TEXT)
+
+
+def test_the_documents_claim_what_the_page_measured():
+    cells = PAGE.rstrip().splitlines()[-1].strip("| ").split(" | ")
+    mean, worst = cells[2].split(" / ")
+    traced, most = cells[6].split(" / ")
+    held, width = cells[3], cells[4]
+    astray, still = cells[7].split(", ")
+    said = " ".join((ROOT / "docs" / "forecasts.md").read_text("utf-8").split())
+    assert f"by {mean} % of the run on average and {worst} % at worst" in said
+    assert f"held {held} % of the simulated orders" in said
+    assert f"{width} times as wide" in said
+    assert f"by {traced} % and {most} %" in said
+    assert f"by {astray} % on average, and {still} % of them lie in the interval" in said
+    assert (float(mean), float(traced)) <= (1.0, 1.0)
+    assert max(float(worst), float(most)) <= 10.0
+    assert 80 <= int(held) <= 95
+    assert float(width) <= 1.5
