@@ -44,8 +44,8 @@ TEXT = """\
 Written by `python benchmarks/predict_error.py`; a test computes one row once more. The judge draws its own orders of
 the messages of NAS matrices (class S, at most 100 messages of a pair), scales its own computing times until the run
 takes the given seconds, walks the planned paths itself, and follows every frame (`tests/judges/orders.py`,
-`simulate.py`). The forecasts are those of the command that users run. A run takes 1.5 or 8 times as long as its messages
-alone; a cell is over both. All numbers are percent of the run.
+`simulate.py`). The forecasts are those of the command that users run. A run takes 1.5 or 8 times as long as its
+messages alone; a cell is over both. All numbers are percent of the run.
 
 - slow-down: of the simulated runs, mean and worst; who always says "none" errs by that
 - error: of the forecast against every simulated order, mean and worst

@@ -19,11 +19,10 @@ from tagloom.predict.orders import can_be_replayed, replay_orders
 from tagloom.predict.performance import move
 from tagloom.predict.rate_switch import switched_in_place
 from tagloom.predict.sweep import FIGURES, NONE, row_of
-from tagloom.predict.trace import awake, network_of, replay
+from tagloom.predict.trace import network_of, replay_run
 from tagloom.read import read_profile, read_traffic
 from tagloom.read.build_directory import read_texts
 from tagloom.read.estimate import estimate
-from tagloom.records.forecast import Replay
 from tagloom.regulate.settings_file import read_result, with_links_off
 from tagloom.render import parse
 from tagloom.route import own_routes, route
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from tagloom.records.forecast import Forecast, Interruption
     from tagloom.records.observation import Observation
     from tagloom.records.routes import Routes
-    from tagloom.records.simulation import Network, Program
+    from tagloom.records.simulation import Program
     from tagloom.records.sleep import Eee
     from tagloom.records.traffic import Traffic
 
@@ -102,7 +101,7 @@ def predict_build(build: Build, question: Question) -> Forecast:
         if question.program is None:
             replayed = replay_orders(awake_before, as_forecast, traffic)
         else:
-            replayed = _replayed(question.program, awake_before, as_forecast)
+            replayed = replay_run(question.program, awake_before, as_forecast)
             traffic = replace(traffic, seconds=traffic.seconds or replayed.seconds)
     found = predict(before, after, traffic, eee, every, moved, question.power, question.rates, replayed)
     if traffic is not None and traffic.seconds and moved is not None:
@@ -113,14 +112,6 @@ def predict_build(build: Build, question: Question) -> Forecast:
         causes = {**found.causes, **lost}
         found = replace(found, interruption=cut, lost_bytes=lost_figure(cut, traffic), causes=causes)
     return replace(found, assumed=(*found.assumed, *remarks))
-
-
-def _replayed(program: Program, before: Network, after: Network) -> Replay:
-    """Replay a run's messages with every link on and awake, then as forecast, without sleep and with it."""
-    first = replay(before, program)
-    second = replay(awake(after), program)
-    third = replay(after, program)
-    return Replay(len(program.destination), len(program.compute_seconds), first, third - second, second - first)
 
 
 def interruption_of(fabric: Fabric, directory: Path, traffic: Traffic | None) -> Interruption:

@@ -10,6 +10,7 @@ import numpy as np
 from tagloom.graph.flows import flows_of
 from tagloom.graph.kernel import kernel
 from tagloom.predict.performance import arrival_latency
+from tagloom.records.forecast import Replay
 from tagloom.records.simulation import NEVER, Network
 
 if TYPE_CHECKING:
@@ -59,6 +60,12 @@ def network_of(
         np.concatenate([[0], np.cumsum(length)]),
         path,
     )
+
+
+def replay_run(program: Program, before: Network, after: Network) -> Replay:
+    """Return replays of a run with every link on and awake, then as forecast, without sleep and with it."""
+    first, second, third = (replay(network, program) for network in (before, awake(after), after))
+    return Replay(len(program.destination), len(program.compute_seconds), first, third - second, second - first)
 
 
 def replay(network: Network, program: Program) -> float:
