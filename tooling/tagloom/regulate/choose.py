@@ -16,7 +16,7 @@ from tagloom.platforms.port_names import channel_name
 from tagloom.platforms.power import LPI_POWER, fabric_watts, link_watts, lpi_share, port_watts
 from tagloom.records.settings import LinkSettings
 from tagloom.regulate.greedy import Rules, greedy
-from tagloom.regulate.optimal import optimal
+from tagloom.regulate.optimal import optimal, surviving
 from tagloom.regulate.program import Program, checked_bound
 from tagloom.regulate.rerouted import rerouted
 from tagloom.regulate.settings_file import settings_routes
@@ -143,10 +143,16 @@ def regulate(
             choice = greedy(fabric, traffic, starts, rules, progress)
         else:
             until = began + options.time_limit_seconds
-            choice, bound = optimal(fabric, traffic, starts, rules, progress, program, bound, clock, until)
+            search = partial(optimal, fabric, traffic, starts, rules, progress, program)
+            choice, free = search(bound, clock, until if options.survives is None else (clock() + until) / 2)
+            bound = free if options.survives is None else bound
         chosen = settings_of(choice)
-        if options.survives is not None:
-            chosen = _surviving(fabric, chosen, watts, of_link, options.survives)
+        if options.survives is not None and choice is not None:
+            left: Choice | None = surviving(fabric, choice, rules, options.survives)
+            if options.method == "optimal":
+                left, bound = search(bound, clock, until, options.survives)
+            cost = settings_of(left).watts_after - chosen.watts_after
+            chosen = replace(settings_of(left), survive_watts=cost)
     settings = _with_bound(chosen, fixed, bound, traffic.remarks)
     settings, smaller, routes = _led(fabric, settings, everything, reroute)
     return _asleep(smaller, routes, traffic, settings, options, bound.watts) if options.sleep else settings
@@ -187,30 +193,6 @@ def _survive_findings(options: RegulateOptions, assignment: str) -> list[Finding
     if options.survives is None or options.method == "static" or assignment == "fixed":
         return []
     return [Finding("--survive", "--assignment fixed, or --method static", assignment)]
-
-
-def _surviving(
-    fabric: Fabric,
-    chosen: LinkSettings,
-    watts: Callable[[Fabric], float],
-    of_link: Callable[[int, int], float],
-    survives: Callable[[Fabric], bool],
-) -> LinkSettings:
-    """Return settings with those of the chosen links off, most watts first, without which what is left survives.
-
-    Trees of the choice stay where they are: a link more is used by none of them.
-    """
-    kept: set[int] = set()
-    for i in sorted(chosen.links_off, key=lambda i: (-of_link(i, fabric.links[i].speed_mbps or HOST_MBPS), i)):
-        kept |= {i} if survives(fabric.with_links_down(kept | {i})) else set()
-    smaller = fabric.with_links_down(kept).with_speeds(dict(chosen.links_slowed))
-    return replace(
-        chosen,
-        links_off=tuple(sorted(kept)),
-        watts_after=watts(smaller),
-        two_connected=two_connected(smaller),
-        survive_watts=watts(smaller) - chosen.watts_after,
-    )
 
 
 def _led(

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.graph.paths import channel_load
+from tagloom.records.fabric import DEFAULT_SPEED_MBPS
 from tagloom.regulate.carry import carry
 from tagloom.regulate.forest import net_of, routes_of
 from tagloom.regulate.greedy import Choice, greedy
 from tagloom.regulate.program import Program
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from tagloom.records.fabric import Fabric
     from tagloom.records.routes import Routes
@@ -38,30 +39,36 @@ def optimal(  # noqa: PLR0913 - what the program is made of
     bound: Bound,
     clock: Callable[[], float],
     until: float,
+    survives: Callable[[Fabric], bool] | None = None,
 ) -> tuple[Choice | None, Bound]:
     """Return the best choice found before `clock` reaches `until`, and a bound, raised as far as was proven.
 
     The first descent is greedy's own, so the result is never worse. Then `carry` decides whether the program's cheapest
     links can carry the traffic. If they can, they are the optimum; if not, they are forbidden and the program returns
     the next. If that question is too large, greedy descends until the time is over; every other descent first turns off
-    links that the program leaves off.
+    links that the program leaves off. With `survives`, only links that survive are taken, and the bound is over those.
     """
-    best = greedy(fabric, traffic, starts, rules, progress)
+
+    def kept(found: Choice | None) -> Choice | None:
+        return found if found is None or survives is None else surviving(fabric, found, rules, survives)
+
+    best = kept(greedy(fabric, traffic, starts, rules, progress))
     if rules.off and not rules.levels and rules.limit > 0:
-        best, bound, requested = _questioned(fabric, traffic, rules, program, bound, best, clock, until)
+        best, bound, requested = _questioned(fabric, traffic, rules, program, bound, best, clock, until, survives)
         if requested:
             return best, bound
-    unused = [i for i, link in enumerate(fabric.links) if link.up and i not in bound.on]
+    unused = [i for i in _up(fabric) if i not in bound.on]
     seed = 1
     while best is not None and best.watts > bound.watts + CLOSED and clock() < until and seed < DESCENTS:
         seed += 1
-        found = greedy(fabric, traffic, starts, rules, progress, seed, unused if bound.on and seed % 2 == 0 else ())
+        first = unused if bound.on and seed % 2 == 0 else ()
+        found = kept(greedy(fabric, traffic, starts, rules, progress, seed, first))
         if found is not None and found.watts < best.watts:
             best = found
     return best, bound
 
 
-def _questioned(
+def _questioned(  # noqa: PLR0913 - what the program is made of
     fabric: Fabric,
     traffic: Traffic,
     rules: Rules,
@@ -70,6 +77,7 @@ def _questioned(
     best: Choice | None,
     clock: Callable[[], float],
     until: float,
+    survives: Callable[[Fabric], bool] | None,
 ) -> tuple[Choice | None, Bound, bool]:
     """Return the best choice, the bound, and whether all questions to `carry` were answered.
 
@@ -81,6 +89,10 @@ def _questioned(
         program = Program(fabric, traffic, rules, flow=False, at_least=bound.watts)
     top = best.watts if best is not None else np.inf
     while not bound.out and bound.on and bound.watts + CLOSED < top and clock() < until:
+        if survives is not None and (dark := _too_dark(fabric, bound.on, survives)):
+            program.forbid(set(_up(fabric)) - dark)
+            bound = replace(program.solve(until - clock(), clock), source=SOURCE, holds_for="fixed")
+            continue
         verdict = carry(fabric, net, bound.on, rules.limit, until - clock(), clock)
         if verdict.can is None or len(verdict.forest) > rules.most_trees:
             return best, bound, False
@@ -91,9 +103,40 @@ def _questioned(
     return best, bound, not bound.out and bool(bound.on)
 
 
+def surviving(fabric: Fabric, choice: Choice, rules: Rules, survives: Callable[[Fabric], bool]) -> Choice:
+    """Return a choice with those of its links off, most watts first, without which what is left survives.
+
+    Trees of the choice stay where they are: a link more is used by none of them.
+    """
+    saves = {i: rules.watts(i, fabric.links[i].speed_mbps or DEFAULT_SPEED_MBPS) for i in choice.off}
+    off: set[int] = set()
+    for i in sorted(choice.off, key=lambda i: (-saves[i], i)):
+        off |= {i} if survives(fabric.with_links_down(off | {i})) else set()
+    watts = choice.watts + sum(saves[i] for i in choice.off if i not in off)
+    return replace(choice, off=tuple(sorted(off)), watts=watts)
+
+
+def _too_dark(fabric: Fabric, on: Collection[int], survives: Callable[[Fabric], bool]) -> set[int]:
+    """Return a smallest set of links of which one must be on, so that links survive; empty if those in `on` do.
+
+    What survives does so with more links, too: links come on one by one as long as what is on does not survive.
+    """
+    off = {i for i in _up(fabric) if i not in on}
+    if survives(fabric.with_links_down(off)):
+        return set()
+    for i in sorted(off):
+        if not survives(fabric.with_links_down(off - {i})):
+            off -= {i}
+    return off
+
+
+def _up(fabric: Fabric) -> list[int]:
+    return [i for i, link in enumerate(fabric.links) if link.up]
+
+
 def _choice(fabric: Fabric, traffic: Traffic, rules: Rules, verdict: Verdict, bound: Bound) -> Choice:
     """Return the choice whose links and trees carry the traffic."""
-    off = tuple(i for i, link in enumerate(fabric.links) if link.up and i not in bound.on)
+    off = tuple(i for i in _up(fabric) if i not in bound.on)
     smaller = fabric.with_links_down(off)
     routes = routes_of(smaller, verdict.forest, verdict.tree_of_host, "regulated", "")
     load = channel_load(smaller, routes, traffic.volume_bytes)

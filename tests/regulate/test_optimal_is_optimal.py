@@ -1,0 +1,132 @@
+"""The optimum is the cheapest of all subsets of links, each tried with all trees for all hosts, by another program."""
+
+from itertools import pairwise
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from fabrics import make_irregular
+from tagloom import pipeline
+from tagloom.operate.repair_target import failures_left
+from tagloom.platforms.power import link_watts
+from tagloom.records.traffic import Traffic
+from tagloom.regulate.choose import RegulateOptions
+from thinned import few
+
+
+def a_case(seed):
+    """Return a random fabric of 3 or 4 switches, at most 6 links and 4 hosts, and its traffic."""
+    chance = np.random.default_rng(seed)
+    switches = int(chance.integers(3, 5))
+    links = [(int(chance.integers(v)), v) for v in range(1, switches)]
+    links += [tuple(chance.choice(switches, 2, replace=False).tolist()) for _ in range(int(chance.integers(1, 4)))]
+    at = [1, *chance.integers(0, 2, switches - 2).tolist(), 1]
+    fabric = make_irregular(at, links, model="powerconnect-5324")
+    hosts = len(fabric.hosts)
+    volume = chance.integers(1, 30, (hosts, hosts)) * (chance.random((hosts, hosts)) < 0.8) * 1.0
+    np.fill_diagonal(volume, 0.0)
+    volume[0, 1] = 7.0
+    return fabric, volume
+
+
+def joined(fabric, links):
+    """Return whether links join all switches."""
+    graph = nx.Graph()
+    graph.add_nodes_from(range(len(fabric.switches)))
+    graph.add_edges_from((fabric.links[i].a, fabric.links[i].b) for i in links)
+    return nx.is_connected(graph)
+
+
+def spare(fabric, links):
+    """Return whether links still join all switches when any one of them is gone."""
+    return all(joined(fabric, set(links) - {gone}) for gone in links)
+
+
+def mended(fabric, links):
+    """Return whether, whichever link dies, one that is off joins what is left, if cables join it at all."""
+    cables = set(range(len(fabric.links)))
+    return all(
+        any(joined(fabric, set(links) - {gone} | {woken}) for woken in cables - {gone})
+        for gone in links
+        if joined(fabric, cables - {gone})
+    )
+
+
+def trees_of(fabric, links):
+    """Return every spanning tree of links, as tuples."""
+    return [tuple(t) for t in subsets(links, len(fabric.switches) - 1) if joined(fabric, t)]
+
+
+def subsets(links, size):
+    links = list(links)
+    masks = [m for m in range(1 << len(links)) if m.bit_count() == size]
+    return [[links[i] for i in range(len(links)) if m >> i & 1] for m in masks]
+
+
+def path_of(fabric, tree, a, b):
+    """Return the channels of a tree's path from switch to switch."""
+    graph = nx.Graph()
+    graph.add_nodes_from(range(len(fabric.switches)))
+    graph.add_edges_from((fabric.links[i].a, fabric.links[i].b, {"link": i}) for i in tree)
+    steps = nx.shortest_path(graph, a, b)
+    return [2 * graph[u][v]["link"] + int(fabric.links[graph[u][v]["link"]].a != u) for u, v in pairwise(steps)]
+
+
+def carried(fabric, volume, links, limit):
+    """Return whether some choice of a tree for every host keeps the limit and closes no cycle of channels."""
+    trees, at = trees_of(fabric, links), fabric.host_switch.tolist()
+    paths = [[[path_of(fabric, tree, a, b) for b in at] for tree in trees] for a in at]
+    load = np.zeros((len(at), len(trees), 2 * len(fabric.links)))
+    for a, of_trees in enumerate(paths):
+        for k, of_pairs in enumerate(of_trees):
+            for b, path in enumerate(of_pairs):
+                load[a, k, path] += volume[a, b]
+    total = np.zeros((1, load.shape[2]))
+    for of_trees in load:  # all combinations, the last host's tree first
+        total = (total[None, :, :] + of_trees[:, None, :]).reshape(-1, load.shape[2])
+    good = np.flatnonzero(total.max(axis=1) <= limit)
+    for which in good.tolist():
+        turns, rest = set(), which
+        for of_trees in paths:
+            rest, k = divmod(rest, len(trees))
+            turns |= {pair for path in of_trees[k] for pair in pairwise(path)}
+        if nx.is_directed_acyclic_graph(nx.DiGraph(sorted(turns))):
+            return True
+    return False
+
+
+def cheapest(fabric, volume, limit, *, two, survive):
+    """Return the most links that may be off, all of which draw the same: every subset is tried, the smallest first."""
+    everything = range(len(fabric.links))
+    for size in range(len(fabric.switches) - 1, len(fabric.links)):
+        for links in subsets(everything, size):
+            fits = joined(fabric, links) and (not two or spare(fabric, links))
+            if fits and (not survive or mended(fabric, links)) and carried(fabric, volume, links, limit):
+                return len(fabric.links) - size
+    return 0
+
+
+def check(seed, *, cut, survive):
+    fabric, volume = a_case(seed)
+    survives = (lambda less: not failures_left(less, fabric)) if survive else None
+    options = RegulateOptions("optimal", allow_cut=cut, survives=survives)
+    settings = pipeline.regulate(fabric, Traffic(volume, volume), "auto", "fixed", lambda *_: None, options)
+    two = not cut and spare(fabric, range(len(fabric.links)))
+    off = cheapest(fabric, volume, settings.max_channel_load_before, two=two, survive=survive)
+    assert len(settings.links_off) == off
+    assert settings.watts_after == pytest.approx(settings.watts_before - off * link_watts(fabric, 0))
+    assert settings.lower_bound_watts == pytest.approx(settings.watts_after, abs=1e-4), "and it is proven"
+    if survive:
+        assert mended(fabric, set(range(len(fabric.links))) - set(settings.links_off))
+    return off
+
+
+@pytest.mark.parametrize("some", few([range(n, n + 8) for n in range(0, 200, 8)], 0), ids=str)
+def test_optimal_turns_off_as_many_links_as_the_best_of_all_subsets(some):
+    assert sum(check(seed, cut=seed % 2 == 0, survive=False) > 0 for seed in some) > 1
+
+
+@pytest.mark.parametrize("some", few([range(n, n + 8) for n in range(0, 200, 8)], 0), ids=str)
+def test_and_of_all_subsets_that_survive_the_death_of_a_link(some):
+    assert sum(check(seed, cut=True, survive=True) > 0 for seed in some) > 1
