@@ -83,8 +83,8 @@ def carried(fabric, volume, links, limit):
             for b, path in enumerate(of_pairs):
                 load[a, k, path] += volume[a, b]
     total = np.zeros((1, load.shape[2]))
-    for of_trees in load:  # all combinations, the last host's tree first
-        total = (total[None, :, :] + of_trees[:, None, :]).reshape(-1, load.shape[2])
+    for of_host in load:  # all combinations, the last host's tree first
+        total = (total[None, :, :] + of_host[:, None, :]).reshape(-1, load.shape[2])
     good = np.flatnonzero(total.max(axis=1) <= limit)
     for which in good.tolist():
         turns, rest = set(), which
