@@ -36,7 +36,7 @@ def conformance_rack(tmp_path_factory):
         name="conformance",
         switches=tuple(Switch(model, model) for model in MODELS),
         hosts=(Host("h0", 0, 24, 0x02_00_00_00_00_00), Host("h1", 1, 24, 0x02_00_00_00_00_01)),
-        links=(Link(0, 1, 1, 1),),
+        links=tuple(Link(n, n + 1, n + 1, n + 1) for n in range(len(MODELS) - 1)),
         ports=tuple(platforms.load(model).ports for model in MODELS),
     )
     process.up(Order(fabric, Path(__file__).parents[2] / "templates"), directory)

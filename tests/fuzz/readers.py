@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fabrics import ROOT
-from tagloom import cli
+from tagloom import cli, platforms
 from tagloom.adapters.forecasts import Forecasts
 from tagloom.adapters.history import History
 from tagloom.adapters.measurements import Measurements
@@ -33,6 +33,7 @@ from tagloom.operate.clock_document import read_clock
 from tagloom.operate.one_way_links import OneWayLinks
 from tagloom.operate.repair_runs import FOLDER
 from tagloom.pipeline import read_build, traffic_from
+from tagloom.platforms.evidence import settle
 from tagloom.predict.sweep import read_sweep
 from tagloom.read import fabric_of, read_fabric
 from tagloom.read.active_tree import read_active_tree
@@ -42,6 +43,7 @@ from tagloom.read.history import read_history
 from tagloom.read.requests import requests_in
 from tagloom.read.snmp_settings import read_snmp_settings
 from tagloom.read.timetable_file import read_timetable
+from tagloom.read.transcript_file import read_transcript
 from tagloom.records.addresses import AddressChange
 from tagloom.records.kept import Measured, Quantity
 from tagloom.records.measurement import Point, StoredMeasurement
@@ -204,6 +206,11 @@ def _journal() -> None:
         file.interrupt()
 
 
+def _transcript() -> None:
+    heard = read_transcript(Path("console.json"))
+    settle(platforms.load("powerconnect-5324"), heard)
+
+
 def _measure() -> None:
     with contextlib.closing(Measurements(Path("kept.db"))) as file:
         file.append(3.0, [StoredMeasurement("power", "ring", {}, "watts", 71.0, "W", None)])
@@ -232,6 +239,20 @@ def _imported(name: str) -> Callable[[], Any]:
 
 
 OTHERS = {
+    "console.json": json.dumps(
+        {
+            "format": 1,
+            "model": "powerconnect-5324",
+            "family": "ros",
+            "firmware": "2.0.1.4",
+            "tagloom": "0",
+            "manners": {"login": ["User Name:"], "pager": "", "erases": True, "prompts": {"config": "(config)"}},
+            "pages": [
+                {"kind": "help", "context": "interface", "typed": "", "seconds": 0.1, "answer": ["  negotiation"]},
+                {"kind": "tried", "context": "", "typed": "negotiation", "seconds": 0.1, "answer": [""]},
+            ],
+        }
+    ),
     "paths.csv": "source,destination,path,priority\nh0,h1,s0:g1 s1:g2 s2,0\nh1,h0,s2:g1 s1:g1 s0,1\n",
     "tables/links.csv": "a,a_port,b,b_port\ns0,g1,s1,g1\ns1,g2,s2,g1\n",
     "tables/tables.csv": "switch,destination,ports\ns0,h2,g1\ns1,h2,g2\ns2,h2,g9\ns0,h0,g9\ns1,h0,g1\ns2,h0,g1\n",
@@ -405,6 +426,7 @@ READERS = (
     Reader("plan, for copies", "b/plan.json", lambda: duplicates_allowed(Path("b"))),
     Reader("texts of a push", "r/before/s0.cfg", lambda: proven_texts(Path("r/before"), ["s0"], "", ())),
     Reader("measurements to add to", "kept.db", _measure, binary=True),
+    Reader("transcript", "console.json", _transcript),
     Reader("clock", "clock.json", _clock),
     Reader("request of a job", "asked/job", lambda: requests_in(Path("asked"))),
     Reader("one-way links", f"{FOLDER}/one-way.json", _one_way),

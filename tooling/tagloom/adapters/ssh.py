@@ -62,6 +62,8 @@ _SAVED = re.compile(r"(?<!un)succe(?:eded|ssful)|Configuration Saved", re.IGNORE
 _NOT_SAVED = re.compile(r"unsuccessful|not saved|copy.{0,80}fail", re.IGNORECASE)
 _ECHO_ENDS = re.compile(r"[ \t]{0,256}\n")
 _SUBMODES_DEEP = 4
+_ERASE = "\x08"
+_NO_WORD = "zzqq"  # is refused by every command line, alone and behind any line of ours
 _CONFIG_MODE = "(config)"
 _NOT_ENABLED_BY = "cisco_s300"  # the one driver of a PowerConnect's kin that does not enter privileged exec by itself
 _NAMES_HOST = "hostname "
@@ -117,12 +119,16 @@ def _prompt_of(*names: str) -> re.Pattern[str]:
 class _OnePiece(SSHChannel):
     """netmiko's channel, read one piece at a time: its own reads on for as long as the switch goes on to send."""
 
+    heard: Callable[[bytes], object] = staticmethod(len)
+
     def read_bytes(self) -> bytes:
         """Return what has come, b"" for nothing yet. Raises EOFError where nothing more can come."""
         channel = self.remote_conn
         hung_up = channel is None or channel.closed or channel.eof_received
         if channel is not None and channel.recv_ready():
-            return bytes(channel.recv(_PIECE_BYTES))
+            data = bytes(channel.recv(_PIECE_BYTES))
+            self.heard(data)
+            return data
         if hung_up:
             raise EOFError("the session was dropped")
         return b""
@@ -223,6 +229,7 @@ class Session:
         self.kept = False
         self.sent: list[str] = []
         self.before_line: Callable[[str], None] = lambda _line: None
+        self.heard: Callable[[bytes], object] = len  # what takes all that the switch sends, as it comes
         self._platform = platform
         self._access = access
         self._wire: BaseConnection | None = None
@@ -271,6 +278,7 @@ class Session:
             self._wire.special_login_handler = lambda *_, **__: None  # type: ignore[method-assign]
             self._wire.establish_connection()
             self._channel = self._wire.channel = _OnePiece(cast("Any", self._wire.remote_conn), self._wire.encoding)
+            self._channel.heard = self.heard
             self._log_in(self._wire)
             self._socket.allow(SESSION_BYTES)
         except DeviceError as error:
@@ -434,6 +442,46 @@ class SshSwitch(Session):
         text = self._exchange(command)
         self._check(command, text)
         return text
+
+    @property
+    def mode(self) -> str:
+        """Return what the last prompt had between its parentheses, with them; "" in privileged exec."""
+        return self._mode
+
+    def ask(self, line: str) -> str:
+        """Return the answer to a line, an error among them. The line must be one that changes nothing."""
+        return self._exchange(line)
+
+    def erases(self) -> bool:
+        """Return whether Backspace takes back what was typed: only then `help` may be asked for at lines that act."""
+        self._write(f"show clock{_ERASE * len('show clock')}{_NO_WORD}\n", "Backspace")
+        text, _ = self._until(self._prompt, "Backspace", self._allowance())
+        return self._is_error(text) and not re.search(r"\d\d:\d\d", text)
+
+    def help(self, typed: str) -> str:
+        """Return what the switch says where a `?` is typed behind a line begun, which is never sent.
+
+        The line is taken back; a word that no switch knows is sent in its place, so that it would be refused even where
+        it was not.
+        """
+        what = f"{typed}?"
+        self._write(what, what)
+        again = re.compile(rf"^{self._any_prompt}[ \t]{{0,8}}{re.escape(typed.strip())}[ \t]{{0,8}}$", re.MULTILINE)
+        allowance, pieces = self._allowance(), []
+        while True:
+            text, found = self._until(re.compile(f"{again.pattern}|{_PAGER}", re.MULTILINE), what, allowance)
+            pieces.append(text)
+            if again.match(found):
+                break
+            self._write(" ", what)
+        self._write(f"{_ERASE * len(typed)}{_NO_WORD}\n", what)
+        self._until(self._prompt, what, self._allowance())
+        said = _ERASED.sub("", _LOG_LINE.sub("", "".join(pieces)))
+        return printable(said.partition("\n")[2] if said.lstrip().startswith(typed.strip()) else said)
+
+    @property
+    def _any_prompt(self) -> str:
+        return self._prompt.pattern.removeprefix("^").partition("(?=")[0]
 
     def startup_configuration(self) -> str | None:
         """Return the startup configuration as the switch shows it, "" where it has none or does not show it."""

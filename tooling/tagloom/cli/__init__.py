@@ -23,6 +23,7 @@ from tagloom.cli import (
     observing,
     planning,
     rack,
+    recording,
     regulating,
     repairing,
     replacing,
@@ -46,6 +47,7 @@ PLACES = {
 GROUPS = (
     planning,
     bootstrapping,
+    recording,
     looking,
     applying,
     confirming,

@@ -64,6 +64,10 @@ def _lab(args: argparse.Namespace, screen: Screen) -> int:
         payload = process.console(folder, args.switch)
         screen.say(*terminal.row("telnet", payload["telnet"]), *terminal.row("serial", payload["serial"]))
         screen.answer(payload)
+    elif args.lab == "play":
+        payload = process.play(folder, args.switch, args.file)
+        screen.say(f"{args.switch} answers as a {payload['model']}, {payload['pages']} recorded pages")
+        screen.answer(payload)
     elif args.lab == "mend":
         process.mend(folder, *args.switches)
         screen.say("the faults of " + (", ".join(args.switches) or "all switches") + " are mended")
@@ -124,7 +128,7 @@ def _faults_that_there_are() -> str:
 def add(commands: Commands) -> None:
     """Add these commands to the parser."""
     lab = commands.add("lab", _lab, "run a virtual rack: each switch is an SSH console on loopback")
-    verbs = lab.add_subparsers(dest="lab", metavar="up|status|ping|traffic|fault|console|mend|down", required=True)
+    verbs = lab.add_subparsers(dest="lab", metavar="up|status|ping|traffic|fault|console|play|mend|down", required=True)
     for name, what, more in (
         ("up", "start a rack", ""),
         ("status", "show what runs", ""),
@@ -132,6 +136,7 @@ def add(commands: Commands) -> None:
         ("traffic", "make all hosts send frames continuously, and report what was lost", ""),
         ("fault", "rehearse a fault: order one on a switch, or list what was ordered", _faults_that_there_are()),
         ("console", "open a switch's serial line and telnet port, and show where they are", ""),
+        ("play", "let a switch answer as a transcript of tagloom record has it", ""),
         ("mend", "end the faults of some or all switches", ""),
         ("down", "end the rack", ""),
     ):
@@ -175,8 +180,12 @@ def add(commands: Commands) -> None:
             verb.add_argument("--after", type=float, metavar="S", help="strike after S seconds, without --at")
             verb.add_argument("--for", type=float, dest="lasts", metavar="S", help="how long (default: until mended)")
             verb.add_argument("--port", metavar="P", help="the port whose cable is pulled or loses frames")
-        if name == "console":
+        if name in ("console", "play"):
             verb.add_argument("switch", metavar="SWITCH", help="a switch of the rack")
+        if name == "play":
+            verb.add_argument(
+                "file", type=Path, nargs="?", metavar="FILE", help="a transcript (default: it is itself again)"
+            )
         if name == "mend":
             verb.add_argument("switches", nargs="*", metavar="SWITCH", help="switches (default: all)")
 

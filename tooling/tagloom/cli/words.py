@@ -29,6 +29,7 @@ EXAMPLES = {
     "rollback": "tagloom rollback",
     "confirm": "tagloom confirm",
     "bootstrap": "tagloom bootstrap fabric.yml --network 192.0.2.0/24 -o first",
+    "record": "tagloom record s0 -o s0.json",
     "replace": "tagloom replace s3 --serial /dev/ttyUSB0 --network 192.0.2.0/24 --new-key --check",
     "abort": "tagloom abort",
     "repair": "tagloom repair --check",
@@ -101,7 +102,7 @@ PAGES = {
 SECTIONS = {
     "operate": "status new bootstrap plan verify path rollout apply confirm rollback abort repair replace backup",
     "save power": "regulate timetable run",
-    "look": "observe discover adopt hosts",
+    "look": "observe discover adopt hosts record",
     "study": "predict report measure eee fit sweep score export",
     "practise": "demo lab",
     "shell and editor": "completion schema",

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tagloom.lab import shows
+from tagloom.lab.help_pages import help_page
 from tagloom.platforms.grammar import CONFIG, ContextKind, Grammar
 from tagloom.platforms.interpreter import Interpreter, OutcomeKind
+from tagloom.records.transcript import HELP, SHOW
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -172,6 +174,8 @@ class Console:
             return ""
         if self._on_key is not None:
             return self._on_key(key)
+        if key == "?" and not self._question:
+            return key + _RETURN + self._help() + self._prompt() + self._line
         if key in _RETURN:
             line, self._line = self._line, ""
             return _RETURN + self._on_line(line)
@@ -185,8 +189,9 @@ class Console:
         if key in _ERASE:
             echo, self._line = ("\b \b" if self._line else ""), self._line[:-1]
             return echo
-        if not key.isprintable():
-            return ""
+        return self._typed(key) if key.isprintable() else ""
+
+    def _typed(self, key: str) -> str:
         self._line += key
         return "*" if self._hidden else key
 
@@ -263,6 +268,21 @@ class Console:
             return self.family.pager_wipe + self._show_lines(self.family.page_lines)
         return ""
 
+    # Help
+
+    def _help(self) -> str:
+        """Return what `?` shows behind the line that is typed, of a transcript where the switch plays one."""
+        kind = None if self._editing is None else self._editing.context.kind
+        played = self._played(HELP, self._line)
+        lines = played.split("\n") if played is not None else help_page(self._grammar, kind, self._line)
+        text = self._grammar.error("unknown") if lines is None else "\n".join(lines)
+        return text.strip("\n").replace("\n", _RETURN) + _RETURN
+
+    def _played(self, kind: str, typed: str) -> str | None:
+        if self.device.transcript is None:
+            return None
+        return self.device.transcript.answer(kind, self._editing.context.kind.value if self._editing else "", typed)
+
     # Commands
 
     def _command(self, line: str) -> str:
@@ -274,12 +294,18 @@ class Console:
         instead, self._instead = self._instead, ""
         if instead:
             return self._refuse("ports") if instead == "reject" else self._answer()
-        answer = self._configure_line(self._editing, line) if self._editing else self._exec(line)
+        answer = self._answer_to(line)
         if 0 < self.device.quirks.drop_after <= self._commands:
             self.device.drop_done()
             self.close()
             return ""
         return answer
+
+    def _answer_to(self, line: str) -> str:
+        if self._editing:
+            return self._configure_line(self._editing, line)
+        played = self._played(SHOW, line) if self._privileged else None
+        return self._exec(line) if played is None else self._page(shows.Page(tuple(played.split("\n"))))
 
     def _exec(self, line: str) -> str:
         device, family = self.device, self.family

@@ -135,6 +135,11 @@ def console(directory: Path, switch: str) -> dict[str, str]:
     return ask(directory, "console", switch=switch)
 
 
+def play(directory: Path, switch: str, file: Path | None) -> dict[str, Any]:
+    """Let a switch answer as a transcript has it, as itself again without one; `switch`, `model`, `pages`."""
+    return ask(directory, "play", switch=switch, file=str(file.absolute()) if file is not None else "")
+
+
 def keep(directory: Path) -> None:
     """Write where every switch stands, for the rack's next start."""
     ask(directory, "keep")

@@ -37,6 +37,7 @@ from tagloom.lab.kernel import choice
 from tagloom.lab.kernel.dataplane import KernelDataplane
 from tagloom.lab.mib import FRAME_OCTETS, Neighbour, SwitchTree, switch_mac
 from tagloom.lab.traffic import Traffic
+from tagloom.read.transcript_file import read_transcript
 from tagloom.render import render_configuration
 
 if TYPE_CHECKING:
@@ -253,6 +254,7 @@ class Rack:
             "quirks": self._quirks,
             "reboot": self._reboot,
             "console": self._console,
+            "play": self._play,
             "keep": self._keep,
             "restore": self._restore,
             "fault": self._fault,
@@ -402,6 +404,19 @@ class Rack:
         if device.name not in self._lines:
             self._lines[device.name] = lines.Lines(device, self._connections[device.name])
         return {"telnet": f"{server.LOOPBACK}:{self._lines[device.name].port}", "serial": self._lines[device.name].path}
+
+    def _play(self, order: dict[str, Any]) -> dict[str, Any]:
+        """Let a switch answer what was recorded in a transcript of its family, or as itself again."""
+        (device,) = self._named([str(order.get("switch"))])
+        if not order.get("file"):
+            device.transcript = None
+            return {"switch": device.name, "model": device.platform.model, "pages": 0}
+        transcript = read_transcript(Path(str(order.get("file"))))
+        if transcript.family != device.platform.grammar:
+            rule = f"a transcript of {device.platform.grammar}, which {device.name} speaks"
+            raise InputError([Finding(str(order.get("file")), rule, transcript.family)])
+        device.transcript = transcript
+        return {"switch": device.name, "model": transcript.model, "pages": len(transcript.pages)}
 
     def _keep(self, _: dict[str, Any]) -> dict[str, Any]:
         """Remember what every switch runs and starts with, to begin a rehearsal there again and again."""

@@ -199,6 +199,14 @@ class Grammar:
         """Return the parameters of a line's macro in tagloom's own order."""
         return self.words[key][-1].parameters
 
+    def parts(self, key: str) -> tuple[str, ...]:
+        """Return the words of a line that is written, with {parameter} where a value stands."""
+        return tuple(self._formats[key][0].split())
+
+    def kinds(self, key: str) -> dict[str, str]:
+        """Return of each parameter of a line that is written what kind of value it takes."""
+        return dict(self._formats[key][1])
+
     def enter(self, context: Context) -> str:
         """Write the line that enters a context from CONFIG."""
         if context.kind is ContextKind.VLAN_DATABASE:

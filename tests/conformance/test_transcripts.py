@@ -1,0 +1,151 @@
+"""A recorded console settles what was marked likely, is played again by the rack, and has nothing of its owner's.
+
+Every file in tests/data/transcripts is replayed, and one more where TAGLOOM_TRANSCRIPT names it.
+"""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabrics import ROOT
+from tagloom import platforms
+from tagloom.cli import main
+from tagloom.lab import process
+from tagloom.operate.recording import RUNNING, Recorder
+from tagloom.platforms.evidence import settle
+from tagloom.platforms.grammar import Grammar
+from tagloom.read.transcript_file import read_transcript
+from tagloom.records.transcript import HELP, SHOW
+from thinned import few
+
+FREE = {
+    "powerconnect-5324": "g20,g21",
+    "powerconnect-5548": "gi1/0/20,gi1/0/21",
+    "powerconnect-6224": "1/g20,1/g21",
+    "n-series": "gi1/0/20,gi1/0/21",
+    "cisco-cbs350-24t-4g": "gi20,gi21",
+}
+RECORDED = [*sorted((ROOT / "tests/data/transcripts").glob("*.json"))]
+RECORDED += [Path(os.environ["TAGLOOM_TRANSCRIPT"])] if os.environ.get("TAGLOOM_TRANSCRIPT") else []
+
+
+@pytest.fixture(params=few(FREE, 2))
+def model(request):
+    return request.param
+
+
+def record(capsys, rack, model, file, *words, expect=0):
+    status = main(["record", model, "-i", str(rack), "-o", str(file), *words, "--json"])
+    shown = capsys.readouterr()
+    assert status == expect, shown
+    return json.loads(shown.out)
+
+
+def test_a_transcript_confirms_what_the_help_knows_and_is_played_again(conformance_rack, model, tmp_path, capsys):
+    rack, first, second = conformance_rack, tmp_path / "first.json", tmp_path / "second.json"
+    before = process.configurations(rack)
+    page = record(capsys, rack, model, first)
+    assert page["refuted"] == []
+    assert [each["words"] for each in page["open"]] in ([], ["name {name}"])
+    assert len(page["confirmed"]) > 10
+    assert process.configurations(rack) == before
+    text = first.read_text()
+    for private in ("watchtower", "spare-for-plant", "plant", "192.0.2.254", "0" * 31):
+        assert private not in text
+    transcript = read_transcript(first)
+    assert transcript.manners["erases"]
+    assert transcript.manners["login"] == (["User Name:", "Password:"] if "5" in model else [])
+    assert transcript.firmware.count(".") >= 2
+
+    unknown = [typed for typed in (each["words"].split()[0] for each in page["confirmed"]) if typed != "no"][-1]
+    payload = json.loads(text)
+    for each in payload["pages"]:
+        if each["kind"] == HELP and each["typed"] == "":
+            each["answer"] = [line for line in each["answer"] if line.split()[:1] != [unknown]]
+    first.write_text(json.dumps(payload))
+    process.play(rack, model, first)
+    try:
+        page = record(capsys, rack, model, second)
+    finally:
+        process.play(rack, model, None)
+    assert page["refuted"]
+    assert all(each["words"].split()[0] == unknown for each in page["refuted"])
+    asked = [(p.kind, p.context, p.typed, p.answer) for p in read_transcript(first).pages]
+    assert [(p.kind, p.context, p.typed, p.answer) for p in read_transcript(second).pages] == asked
+
+
+def test_lines_are_tried_on_what_is_free_read_back_and_undone(conformance_rack, model, tmp_path, capsys):
+    rack, file = conformance_rack, tmp_path / "tried.json"
+    before = process.configurations(rack)
+    free = ["--try", "--ports", FREE[model], "--vlans", "3001,3002"]
+    page = record(capsys, rack, model, file, *free)
+    assert page["error"] == ""
+    assert process.configurations(rack) == before
+    assert any("3001" in each.typed for each in read_transcript(file).pages)
+    process.quirks(rack, {model: {"reject_line": "pvid 3001"}})
+    try:
+        page = record(capsys, rack, model, file, *free, expect=3)
+    finally:
+        process.quirks(rack, {model: {"reject_line": ""}})
+    assert "all was undone" in page["error"]
+    assert process.configurations(rack) == before
+
+
+def test_what_is_not_free_or_not_there_is_told_at_once(conformance_rack, tmp_path, capsys):
+    rack, file = conformance_rack, tmp_path / "none.json"
+    page = record(capsys, rack, "powerconnect-5324", file, "--try", "--ports", "g1,x9", expect=2)
+    assert [each["where"] for each in page["findings"]] == ["--ports", "--ports", "--try"]
+    page = record(capsys, rack, "powerconnect-5324", file, "--try", "--ports", "g20", "--vlans", "1", expect=2)
+    assert [each["where"] for each in page["findings"]] == ["--vlans"]
+    assert record(capsys, rack, "s9", file, expect=2)["findings"][0]["where"] == "SWITCH"
+    assert not file.exists()
+
+
+SECRET = st.text("abcdefghjkmnpqrstuvwxyzABCDEFGH0123456789-_%+", min_size=6, max_size=12).map("Z{}9".format)
+SHOWN = ("username", "snmp-server", "hostname", "enable")  # what other pages show, too
+LINES = (
+    "username {} password {} level 15 encrypted",
+    "snmp-server community {} ro",
+    "snmp-server user {} tagloom auth-sha {} priv-aes {}",
+    "snmp-server location {} {}",
+    "hostname {}",
+    "enable password level 15 {}",
+    "radius-server host 10.1.2.3 key {}",
+    "banner motd {} {}",
+    "{}",
+    "some line that nobody knows {}",
+    "interface ethernet g20\ndescription {} {}\nexit",
+    "interface vlan 7\nname {}\nexit",
+)
+
+
+@given(st.data())
+def test_no_secret_or_name_of_a_configuration_is_ever_written_down(data):
+    platform = platforms.load("powerconnect-5324")
+    known, used, learnt, lines = data.draw(SECRET), [], [], ["vlan database", "vlan 7", "exit"]
+    for line in data.draw(st.lists(st.sampled_from(LINES), min_size=1, max_size=6)):
+        words = data.draw(st.lists(SECRET, min_size=line.count("{}"), max_size=line.count("{}")))
+        used += words
+        learnt += words if line.startswith(SHOWN) else []
+        lines.append(line.format(*words))
+    recorder = Recorder(platform, [known])
+    recorder.keep(RUNNING, "\n".join(lines) + "\n", 0.1)
+    page = f"Vlan 7 {' '.join(learnt)} {known}\nSystem Location: {used[0]}\nIP Address..... 10.9.8.7\n"
+    recorder.keep("show vlan", page, 0.1)
+    text = json.dumps(recorder.transcript().to_json())
+    assert [word for word in (known, *used, "10.1.2.3", "10.9.8.7") if word in text] == []
+
+
+def test_what_real_switches_were_recorded_to_answer_is_read_as_tagloom_reads_it():
+    for path in RECORDED:
+        transcript = read_transcript(path)
+        platform = platforms.load(transcript.model)
+        assert platform.grammar == transcript.family, path
+        running = transcript.answer(SHOW, "", RUNNING)
+        assert running is not None, path
+        assert not Grammar.of(platform).is_error(running), path
+        assert "refuted" not in {each.verdict for each in settle(platform, transcript)}, path

@@ -1,0 +1,143 @@
+"""Answer tagloom record: evidence of how a switch's console behaves, in a file that can be sent on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tagloom.cli.bootstrapping import logins, snmp_given
+from tagloom.cli.inputs import LAB, Findings, site_of
+from tagloom.cli.screen import DEVICE_FAILED, GOOD
+from tagloom.errors import DeviceError, Finding, InputError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from tagloom.adapters.ssh import Access
+    from tagloom.cli.screen import Screen
+    from tagloom.cli.words import Commands
+    from tagloom.operate.recording import Recorder
+    from tagloom.platforms import Platform
+    from tagloom.records.fabric import Fabric
+
+
+def _record(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom import platforms
+    from tagloom.operate.recording import Recorder
+    from tagloom.platforms.evidence import CONFIRMED, OPEN, REFUTED, settle
+    from tagloom.read import fabric_of
+    from tagloom.storage.whole import write_whole
+
+    wrong = Findings()
+    site = wrong.of(lambda: site_of(args))
+    fabric = wrong.of(lambda: fabric_of(site.inventory)) if site is not None else None
+    switch = wrong.of(lambda: _switch_of(fabric, args.switch)) if fabric is not None else None
+    platform = platforms.of(switch) if switch is not None else None
+    ports: tuple[int, ...] = ()
+    vlans: tuple[int, ...] = ()
+    if fabric is not None and platform is not None:
+        ports = wrong.of(lambda: _free_ports(fabric, args.switch, platform, args.ports), ())
+        vlans = wrong.of(lambda: _vlans(platform, args.vlans), ())
+    if args.try_lines and not (args.ports and args.vlans):
+        wrong.findings.append(Finding("--try", "the --ports and --vlans that are free", "not both"))
+    if not args.try_lines and args.vlans:
+        wrong.findings.append(Finding("--vlans", "with --try alone", args.vlans))
+    snmp = wrong.of(lambda: snmp_given(site.inventory, secretly=True)) if site is not None else None
+    wrong.end()
+    assert platform is not None  # noqa: S101 - else there are findings
+    access = logins(args, site.inventory)[args.switch]
+    secrets = [access.password, access.enable_password, access.user, access.host]
+    if snmp is not None:
+        secrets += [snmp.community, snmp.auth_password, snmp.priv_password, snmp.user]
+    recorder = Recorder(platform, [*secrets, args.switch])
+    failed = _walk(args, screen, recorder, access, list(ports), list(vlans))
+    transcript = recorder.transcript()
+    write_whole(args.output, json.dumps(transcript.to_json(), indent=1) + "\n")
+    verdicts = settle(platform, transcript)
+    by_verdict = {what: [e.to_json() for e in verdicts if e.verdict == what] for what in (CONFIRMED, REFUTED, OPEN)}
+    screen.say(
+        f"recorded  {len(transcript.pages)} pages: {transcript.model}, firmware {transcript.firmware or 'not said'}",
+        f"settled   of {len(verdicts)} lines marked likely: "
+        + ", ".join(f"{len(found)} {what}" for what, found in by_verdict.items()),
+        *(f"          {each['words']}: {each['why']}" for each in by_verdict[REFUTED]),
+        f"wrote     {args.output}: no secrets, names or addresses; read it, then send it with a report",
+    )
+    if failed:
+        screen.remark(failed)
+    head = {"switch": args.switch, "model": transcript.model, "firmware": transcript.firmware}
+    screen.answer({**head, "file": str(args.output), "pages": len(transcript.pages), **by_verdict, "error": failed})
+    return DEVICE_FAILED if failed else GOOD
+
+
+def _walk(
+    args: argparse.Namespace, screen: Screen, recorder: Recorder, access: Access, ports: list[int], vlans: list[int]
+) -> str:
+    """Record a switch, and return what went wrong after the first pages, "" for nothing. Raises DeviceError."""
+    from tagloom.adapters.ssh import SshSwitch
+
+    connection = SshSwitch(args.switch, recorder.platform, access)
+    connection.heard = recorder.heard.extend
+    with screen.waiting(f"asking {args.switch}"), connection:
+        recorder.record(connection, ports[0])
+        if args.try_lines:
+            try:
+                recorder.try_lines(connection, ports, vlans)
+            except DeviceError as error:
+                return f"{args.switch}: {error.text}"
+    return ""
+
+
+def _switch_of(fabric: Fabric, name: str) -> Any:
+    from tagloom import platforms
+
+    found = next((switch for switch in fabric.live if switch.name == name), None)
+    if found is None:
+        raise InputError([Finding("SWITCH", "a switch of the inventory that is up", name)])
+    if platforms.of(found).is_shell or not platforms.of(found).grammar:
+        raise InputError([Finding("SWITCH", "a model whose console tagloom knows", f"{name}, a {found.model}")])
+    return found
+
+
+def _free_ports(fabric: Fabric, name: str, platform: Platform, words: str) -> tuple[int, ...]:
+    """Return the ports that were named, else the last that the fabric does not use. Raises InputError."""
+    used = fabric.used_ports[fabric.index[name]]
+    if not words:
+        free = [port for port in range(1, platform.physical_ports + 1) if port not in used]
+        return tuple(free[-1:]) or (platform.physical_ports,)
+    numbers = [platform.port_number(word) for word in words.split(",")]
+    wrong = [
+        Finding("--ports", f"ports of {name} that its fabric does not use, separated by commas", word)
+        for word, number in zip(words.split(","), numbers, strict=True)
+        if number is None or number in used or number > platform.physical_ports
+    ]
+    if wrong:
+        raise InputError(wrong)
+    return tuple(number for number in numbers if number is not None)
+
+
+def _vlans(platform: Platform, words: str) -> tuple[int, ...]:
+    """Return the VLANs that were named. Raises InputError."""
+    ids = [
+        int(word) if word.isascii() and word.isdigit() and len(word) < 5 else 0 for word in words.split(",") if words
+    ]
+    if not all(2 <= vlan <= platform.max_vlan_id for vlan in ids) or len(set(ids)) < len(ids):
+        raise InputError([Finding("--vlans", f"VLAN ids of 2 to {platform.max_vlan_id}, each once", words)])
+    return tuple(ids)
+
+
+def add(commands: Commands) -> None:
+    """Add this command to the parser."""
+    record = commands.add(
+        "record", _record, "write down how a switch's console behaves, without anything of its owner's"
+    )
+    record.add_argument("switch", metavar="SWITCH", help="a switch of the inventory")
+    record.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="the transcript to write")
+    record.add_argument(
+        "-i", "--inventory", type=Path, metavar="INVENTORY", help=f"Ansible inventory (default {LAB}, where a lab runs)"
+    )
+    record.add_argument(
+        "--try", action="store_true", dest="try_lines", help="type lines too, on free --ports and --vlans; undo them"
+    )
+    record.add_argument("--ports", default="", metavar="P,...", help="ports that nothing is plugged into")
+    record.add_argument("--vlans", default="", metavar="N,...", help="VLAN ids that nobody uses")

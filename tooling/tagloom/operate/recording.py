@@ -1,0 +1,251 @@
+"""Record a switch's console: pages, help and manners, read-only; and try lines on ports that are named as free."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tagloom import __version__
+from tagloom.errors import DeviceError, Finding, InputError, PlanError
+from tagloom.platforms.anonymous import HIDDEN, Scrubber
+from tagloom.platforms.evidence import contexts, questions
+from tagloom.platforms.grammar import CONFIG, Context, ContextKind, Grammar
+from tagloom.platforms.secrets import secrets_in
+from tagloom.records.change import difference
+from tagloom.records.switch_state import Membership, PortMode, SwitchEditor
+from tagloom.records.transcript import HELP, SHOW, TRIED, Page, Transcript
+from tagloom.render import parse_configuration, render_commands
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from tagloom.platforms import Platform
+    from tagloom.records.switch_state import SwitchState
+
+RUNNING = "show running-config"
+SHOWN = ("show version", "show system", "show vlan", "show interfaces status")
+TRIED_MAC = 0x02_00_00_00_0F_FE
+# What lines of others begin with, and keep; nothing else of them is written down.
+_FIRST_WORDS = frozenset(
+    (
+        *("!", "aaa", "banner", "clock", "configure", "crypto", "description", "enable", "end", "exit", "hostname"),
+        *("interface", "ip", "line", "lldp", "logging", "mtu", "no", "radius-server", "snmp-server", "sntp"),
+        *("spanning-tree", "stack", "switchport", "tacacs-server", "username", "vlan"),
+    )
+)
+_NAMED = re.compile(r"(\bname )(\"[^\"\n]*\"|\S+)")
+_KEPT_NAMES = ("tagloom", '"tagloom"')
+_QUESTION = re.compile(r"(?im)^[ \t]*((?:user ?name|user|login|password)[ \t]*:)")
+_PAGER = re.compile(r"More: <space>,[^\n]{0,80}?<return>|--More-- or \(q\)uit")
+_LOG_LINE = re.compile(r"\d\d-\w{3}-\d{4} \d\d:\d\d:\d\d *:? *%")
+_VERSION = re.compile(r"\b\d+(?:\.\d+){2,4}\b")
+
+
+class Console(Protocol):
+    """What is asked of a connection; every method raises DeviceError."""
+
+    @property
+    def mode(self) -> str:
+        """Return what the last prompt had between its parentheses, with them."""
+        ...
+
+    def ask(self, line: str) -> str:
+        """Return the answer to a line that changes nothing, an error among them."""
+        ...
+
+    def erases(self) -> bool:
+        """Return whether what was typed can be taken back."""
+        ...
+
+    def help(self, typed: str) -> str:
+        """Return what a `?` says behind a line begun, which is taken back."""
+        ...
+
+    def send(self, lines: Sequence[str]) -> tuple[tuple[str, str], ...]:
+        """Send lines from and to configuration."""
+        ...
+
+
+@dataclass
+class Recorder:
+    """What is written down of one switch of a model; `private` are words known to be secret, `heard` its raw bytes."""
+
+    platform: Platform
+    private: Iterable[str] = ()
+    heard: bytearray = field(default_factory=bytearray)
+    clock: Callable[[], float] = time.monotonic
+    _pages: list[Page] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._grammar = Grammar.of(self.platform)
+        self._scrubber = Scrubber(self.private, _public(self._grammar))
+        self._modes: dict[str, str] = {}
+        self._erases = False
+
+    def record(self, console: Console, port: int) -> None:
+        """Walk a console: its pages, then the help of every line that is marked likely, at `port` where it needs one.
+
+        Nothing is changed: what is typed before a `?` is taken back, and where a console cannot do that none is asked.
+        """
+        name = self.platform.port_name(port)
+        for line in (RUNNING, *SHOWN, f"show interfaces switchport {self._port_words(name)}"):
+            self._page(console, line)
+        self._erases = console.erases()
+        if self._erases:
+            self._ask_for_help(console, port)
+
+    def transcript(self) -> Transcript:
+        """Return all that was recorded, without what is the owner's."""
+        raw = bytes(self.heard).decode("utf-8", "replace")
+        plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", raw)
+        asked = list(dict.fromkeys(found.strip() for found in _QUESTION.findall(plain)))
+        pager = _PAGER.search(plain)
+        firmware = _VERSION.search(self._answer("show version"))
+        manners: dict[str, Any] = {
+            "login": asked,
+            "pager": pager[0] if pager else "",
+            "escapes": "\x1b[" in raw,
+            "log_lines": _LOG_LINE.search(plain) is not None,
+            "erases": self._erases,
+            "prompts": self._modes,
+        }
+        head = self.platform.model, self.platform.grammar, firmware[0] if firmware else ""
+        return Transcript(*head, __version__, tuple(self._pages), manners)
+
+    def try_lines(self, console: Console, ports: Sequence[int], vlans: Sequence[int]) -> None:
+        """Type tagloom's lines on free ports and VLANs, read them back, undo them; the startup stays as it was.
+
+        Raises InputError where they are not free, DeviceError where a line is refused or not done, or where the switch
+        does not hold in the end what it held before: then a reload without saving leads back.
+        """
+        before = self._state(console)
+        taken = [f"VLAN {vlan}" for vlan in vlans if vlan in before.vlan_index]
+        taken += [self.platform.port_name(p) for p in ports if set(before.membership[:, p - 1].nonzero()[0]) != {0}]
+        if taken:
+            raise InputError(Finding("--try", "VLANs that are not there, and ports in VLAN 1 alone", t) for t in taken)
+        after = _trial(before, ports, vlans)
+        problem = self._type(console, before, after)
+        now = self._state(console)
+        if not problem and now != after:
+            problem = f"{len(difference(now, after))} settings are not as they were typed"
+        problem = self._type(console, now, before) or problem
+        left = difference(before, self._state(console))
+        if left:
+            rule = f"{len(left)} settings are not as before the trial; nothing was saved: a reload leads back"
+            raise DeviceError("", "--try", rule)
+        if problem:
+            raise DeviceError("", "--try", f"{problem}; all was undone")
+
+    def _type(self, console: Console, here: SwitchState, there: SwitchState) -> str:
+        """Send what leads from one state to another, and write it down; return what went wrong, "" for nothing."""
+        lines = render_commands(self.platform, difference(here, there), here)
+        begin = self.clock()
+        try:
+            answers = console.send(lines)
+        except DeviceError as error:
+            self._pages.append(Page(TRIED, "", error.command, self._scrubber.clean(error.text), self.clock() - begin))
+            return f"{error.command!r} was answered {error.text!r}"
+        seconds = round((self.clock() - begin) / max(1, len(lines)), 3)
+        self._pages += [
+            Page(TRIED, "", line, self._scrubber.clean(answer).strip(), seconds) for line, answer in answers
+        ]
+        return ""
+
+    def _state(self, console: Console) -> SwitchState:
+        return parse_configuration(self.platform, console.ask(RUNNING)).state
+
+    def _answer(self, line: str) -> str:
+        return next((page.answer for page in self._pages if page.typed == line), "")
+
+    def _page(self, console: Console, line: str) -> None:
+        begin = self.clock()
+        answer = console.ask(line)
+        self.keep(line, answer, self.clock() - begin)
+
+    def keep(self, line: str, answer: str, seconds: float) -> None:
+        """Write down the answer to a line; names and secrets of a running configuration are hidden from then on."""
+        if line == RUNNING:
+            self._learn(answer)
+            answer = self._of_configuration(answer)
+        said = self._scrubber.clean(answer, addresses=line != "show version")  # a version may look like an address
+        cleaned = "\n".join(each.rstrip() for each in said.strip("\n").split("\n"))
+        self._pages.append(Page(SHOW, "", line, cleaned, round(seconds, 3)))
+
+    def _ask_for_help(self, console: Console, port: int) -> None:
+        for context in contexts(self._grammar):
+            here = Context(context.kind, (port,), 0) if context.kind is ContextKind.INTERFACE else context
+            way = ["configure", *([] if here == CONFIG else [self._grammar.enter(here)])]
+            if any(self._grammar.is_error(console.ask(line)) for line in way):
+                self._leave(console)
+                continue
+            self._modes[context.kind.value] = console.mode
+            for typed in questions(self._grammar, context.kind):
+                begin = self.clock()
+                said = self._scrubber.clean(console.help(typed)).strip("\n")
+                self._pages.append(Page(HELP, context.kind.value, typed, said, round(self.clock() - begin, 3)))
+            self._leave(console)
+
+    @staticmethod
+    def _leave(console: Console) -> None:
+        for _ in range(4):
+            if not console.mode:
+                return
+            console.ask("exit")
+        raise PlanError("a console is left in privileged exec", f"it stays in {console.mode}", "look at it by hand")
+
+    def _port_words(self, name: str) -> str:
+        return f"ethernet {name}" if self.platform.grammar in {"ros", "fastpath"} else name
+
+    def _learn(self, text: str) -> None:
+        """Hide from now on the names and secrets that a running configuration has, wherever they stand."""
+        self._scrubber.learn(each for line in text.splitlines() for each in secrets_in(line.strip()))
+        words = [found[2] for found in _NAMED.finditer(text) if found[2] not in _KEPT_NAMES]
+        for number in self._foreign_lines(text):
+            verb, _, rest = text.splitlines()[number - 1].strip().partition(" ")
+            if verb in {"hostname", "description", "banner"}:
+                words += [rest, *rest.split()]
+            elif verb == "username":
+                words += rest.split()[:1]
+            elif rest.startswith(("location ", "contact ", "user ")):
+                words += rest.split()[1:] if not rest.startswith("user") else rest.split()[1:2]
+        self._scrubber.learn_names(words)
+
+    def _foreign_lines(self, text: str) -> set[int]:
+        parsed = parse_configuration(self.platform, text)
+        return {line.number for line in (*parsed.foreign, *parsed.unknown)}
+
+    def _of_configuration(self, text: str) -> str:
+        """Return a running configuration of which others' lines keep their first word alone, and names are hidden."""
+        foreign, lines = self._foreign_lines(text), []
+        for number, line in enumerate(text.splitlines(), start=1):
+            words = line.split()
+            if number in foreign and words:
+                first = words[0] if words[0].lower() in _FIRST_WORDS else HIDDEN
+                lines.append(f"{first} {HIDDEN}" if len(words) > 1 else first)
+            else:
+                lines.append(_NAMED.sub(lambda f: f[0] if f[2] in _KEPT_NAMES else f"{f[1]}{HIDDEN}", line))
+        return "\n".join(lines)
+
+
+def _public(grammar: Grammar) -> frozenset[str]:
+    """Return the words of a family's own lines, which are nobody's secret."""
+    words = {word for key in grammar.lines if grammar.has(key) for word in grammar.parts(key)}
+    return frozenset({"default", "console", "system", *words})
+
+
+def _trial(before: SwitchState, ports: Sequence[int], vlans: Sequence[int]) -> SwitchState:
+    """Return a state with every cell of tagloom's own plans set once on free ports and VLANs."""
+    editor = SwitchEditor.of(before)
+    for vlan in vlans:
+        editor.create_vlan(vlan)
+        editor.name_vlan(vlan, "tagloom")
+    for port in ports:
+        editor.mode[port - 1] = PortMode.GENERAL
+        editor.set_member(1, port, Membership.NONE)
+        for vlan in vlans:
+            editor.set_member(vlan, port, Membership.UNTAGGED if vlan == vlans[0] else Membership.TAGGED)
+        editor.set_pvid(port, vlans[0])
+    editor.set_entry(vlans[0], TRIED_MAC, [ports[0]])
+    return editor.freeze()

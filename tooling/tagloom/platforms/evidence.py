@@ -1,0 +1,125 @@
+"""Ask a switch's own help about lines that are marked likely, and see from its answers which of them it knows."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tagloom.platforms.grammar import Context, ContextKind, Grammar
+from tagloom.records.transcript import HELP, TRIED
+
+if TYPE_CHECKING:
+    from tagloom.platforms import Platform
+    from tagloom.records.transcript import Transcript
+
+CONFIRMED, REFUTED, OPEN = "confirmed", "refuted", "open"
+_LIKELY = "likely"
+_RETURN = {"<cr>", "cr"}
+_FIRST = re.compile(r"^[ \t]*(<[^>\n]*>|\S+)", re.MULTILINE)
+_FREE_TEXT = "name"  # what follows would be taken for a name, whatever it is
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a transcript says of a line: `verdict` confirmed, refuted or open, and `why`."""
+
+    key: str
+    words: str
+    verdict: str
+    why: str
+
+    def to_json(self) -> dict[str, str]:
+        """Return it with the keys of the command line."""
+        return {"line": self.key, "words": self.words, "verdict": self.verdict, "why": self.why}
+
+
+def likely_lines(grammar: Grammar) -> list[str]:
+    """Return the keys of the lines that are written and marked likely."""
+    return [key for key, line in grammar.lines.items() if line.written and line.mark.startswith(_LIKELY)]
+
+
+def contexts(grammar: Grammar) -> list[Context]:
+    """Return the places that likely lines are typed at: in the first port, or VLAN 1, which every switch has."""
+    kinds = dict.fromkeys(grammar.lines[key].context for key in likely_lines(grammar))
+    places = {ContextKind.INTERFACE: (1,)}
+    return [Context(kind, places.get(kind, ()), int(kind is ContextKind.INTERFACE_VLAN)) for kind in kinds]
+
+
+def questions(grammar: Grammar, kind: ContextKind) -> list[str]:
+    """Return what is typed before a `?` in a context: each likely line, word by word, up to free text."""
+    asked: dict[str, None] = {}
+    for key in likely_lines(grammar):
+        if grammar.lines[key].context is kind:
+            asked |= dict.fromkeys(typed for typed, _ in _steps(grammar, key))
+    return list(asked)
+
+
+def settle(platform: Platform, transcript: Transcript) -> list[Evidence]:
+    """Return what a transcript says of every likely line of a model.
+
+    A line is confirmed where it was tried and read back, or where the help behind each of its words offers the next
+    one, and a Return at its end; it is refuted where help was given and does not offer a word.
+    """
+    grammar = Grammar.of(platform)
+    return [_judged(grammar, key, transcript) for key in likely_lines(grammar)]
+
+
+def _judged(grammar: Grammar, key: str, transcript: Transcript) -> Evidence:
+    words = " ".join(grammar.parts(key))
+    shape = re.compile(" ".join(r"\S+" if part.startswith("{") else re.escape(part) for part in grammar.parts(key)))
+    tried = [page for page in transcript.pages if page.kind == TRIED and shape.fullmatch(page.typed)]
+    if any(grammar.is_error(page.answer) for page in tried):
+        return Evidence(key, words, REFUTED, "refused when it was tried")
+    if tried:
+        return Evidence(key, words, CONFIRMED, "tried, and read back as typed")
+    for typed, part in _steps(grammar, key):
+        answer = transcript.answer(HELP, grammar.lines[key].context.value, typed)
+        if answer is None or not answer.strip():
+            return Evidence(key, words, OPEN, f"no help behind {typed.strip()!r}")
+        offered = _FIRST.findall(answer)
+        if grammar.is_error(answer) or not _offers(offered, part):
+            return Evidence(key, words, REFUTED, f"behind {typed.strip()!r} there is no {part or '<cr>'}")
+    whole = not any(_is_free(part) for part in grammar.parts(key))
+    return Evidence(key, words, *((CONFIRMED, "by its help") if whole else (OPEN, "its help was not asked to the end")))
+
+
+def _offers(offered: list[str], part: str) -> bool:
+    """Return whether help offers a word, a value or, for "", a Return."""
+    words = {word.lower() for word in offered}
+    if not part:
+        return bool(words & _RETURN)
+    if part.startswith("{"):  # <1-4094>, WORD, A.B.C.D, gi1/0/1: no word to be typed as it stands
+        return any(
+            not (word.islower() and word.replace("-", "").isalpha()) for word in offered if word.lower() not in _RETURN
+        )
+    return part.lower() in words
+
+
+def _is_free(part: str) -> bool:
+    return part == f"{{{_FREE_TEXT}}}"
+
+
+def _steps(grammar: Grammar, key: str) -> list[tuple[str, str]]:
+    """Return, for each word of a line and its end, what is typed before it, and the word ("" for the end)."""
+    platform = grammar.platform
+    first_channel = platform.physical_ports + 1
+    values: dict[str, Any] = {
+        "vlan": 1,
+        "vlans": [1],
+        "ports": [1],
+        "mac": 0x02_00_00_00_00_01,
+        "name": "x",
+        "seconds": 300,
+    }
+    values |= {"mbps": 1000, "channels": [first_channel]}
+    parts = grammar.parts(key)
+    line = grammar.line(key, **{name: values.get(kind, 1) for name, kind in grammar.kinds(key).items()}).split()
+    if len(line) != len(parts):
+        return []
+    steps = []
+    for number in range(len(parts) + 1):
+        if number < len(parts) and _is_free(parts[number]):
+            break
+        steps.append((" ".join([*line[:number], ""]), parts[number] if number < len(parts) else ""))
+    return steps
