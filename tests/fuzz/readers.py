@@ -44,6 +44,7 @@ from tagloom.read.requests import requests_in
 from tagloom.read.snmp_settings import read_snmp_settings
 from tagloom.read.timetable_file import read_timetable
 from tagloom.read.transcript_file import read_transcript
+from tagloom.read.windows import read_windows
 from tagloom.records.addresses import AddressChange
 from tagloom.records.kept import Measured, Quantity
 from tagloom.records.measurement import Point, StoredMeasurement
@@ -239,6 +240,7 @@ def _imported(name: str) -> Callable[[], Any]:
 
 
 OTHERS = {
+    "windows.yml": 'timezone: Europe/Berlin\nwindows:\n- {when: "0 2 * * 6", hours: 4.0}\n',
     "console.json": json.dumps(
         {
             "format": 1,
@@ -427,6 +429,7 @@ READERS = (
     Reader("texts of a push", "r/before/s0.cfg", lambda: proven_texts(Path("r/before"), ["s0"], "", ())),
     Reader("measurements to add to", "kept.db", _measure, binary=True),
     Reader("transcript", "console.json", _transcript),
+    Reader("maintenance windows", "windows.yml", lambda: read_windows(Path()).next_begin(0.0)),
     Reader("clock", "clock.json", _clock),
     Reader("request of a job", "asked/job", lambda: requests_in(Path("asked"))),
     Reader("one-way links", f"{FOLDER}/one-way.json", _one_way),

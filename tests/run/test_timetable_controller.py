@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -20,6 +21,7 @@ from tagloom.errors import InputError, PlanError
 from tagloom.operate.clock import Jobs, LoadProbe, TimetableController
 from tagloom.read.requests import REQUEST_BYTES, mark_answered, requests_in
 from tagloom.read.timetable_file import read_timetable
+from tagloom.read.windows import MaintenanceWindows
 from tagloom.records.timetable import ClockStatus, TimetableProgress, Watch
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC).timestamp()
@@ -70,7 +72,7 @@ def home(tmp_path):
     return tmp_path
 
 
-def narrate(fabric, home, *actions, watch=None):
+def narrate(fabric, home, *actions, watch=None, windows=None):
     told, statuses = [], []
     with contextlib.closing(TimetableMemory(home / "state.db")) as memory:
         controller = TimetableController(
@@ -80,6 +82,7 @@ def narrate(fabric, home, *actions, watch=None):
             lambda at, text: told.append(f"{datetime.fromtimestamp(at, UTC):%d %H:%M:%S} {text}"),
             statuses.append,
             dry_run=True,
+            windows=windows or MaintenanceWindows(),
         )
         with pytest.raises(KeyboardInterrupt):
             controller.run()
@@ -103,6 +106,17 @@ def test_a_dry_run_says_what_would_be_done_and_after_a_sleep_only_what_should_ho
     assert statuses[-1].watts < statuses[-1].full_watts
     with contextlib.closing(TimetableMemory(home / "state.db")) as memory:
         assert (memory.standing(), memory.counts()) == (TimetableProgress(), (0, 0))  # nothing was remembered
+
+
+def test_links_go_off_in_maintenance_windows_alone_and_come_on_at_any_time(fabric, home):
+    windows = MaintenanceWindows(ZoneInfo("UTC"), (("0 12 20 11 *", 1.0), ("0 22 * * *", 2.0)))
+    told, _ = narrate(fabric, home, (NOON + 20 * HOUR, lambda: None), (NOON + 21 * HOUR, bool), windows=windows)
+    assert told == [
+        "20 12:00:00 would change to all-on: 0 of 8 links off (the timetable; what runs is not known)",
+        "20 20:00:00 night.json: waits for a maintenance window, that of 2026-11-20 22:00 UTC",
+        "20 22:00:00 would change to night.json: 4 of 8 links off (the timetable)",
+        "21 07:00:00 would change to all-on: 0 of 8 links off (the timetable)",
+    ]
 
 
 def test_jobs_have_the_links_of_all_their_profiles_until_they_end(fabric, home):

@@ -9,7 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tagloom.cli.confirming import Keyboard, add_confirm_option, until_confirmed, wrong_confirmation
-from tagloom.cli.inputs import LAB, Findings, counting, inventory_of, inventory_words, seconds_of, site_of
+from tagloom.cli.inputs import (
+    LAB,
+    Findings,
+    add_window_option,
+    counting,
+    inventory_of,
+    inventory_words,
+    seconds_of,
+    site_of,
+    windows_of,
+)
 from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO, Screen
 from tagloom.cli.words import Commands, Parser
 from tagloom.errors import Finding, InputError
@@ -37,6 +47,7 @@ def _apply(args: argparse.Namespace, screen: Screen) -> int:
         return _resume(args, screen)
     wrong = Findings()
     site = wrong.of(lambda: site_of(args))
+    windows = wrong.of(lambda: windows_of(args, site)) if site is not None else None
     if args.build is None:
         wrong.findings.append(Finding("apply", "a build or a rollout, or --resume", "neither"))
     else:
@@ -52,6 +63,8 @@ def _apply(args: argparse.Namespace, screen: Screen) -> int:
             rule = "a build: the waves of a rollout are what they are, and rollout has this option too"
             wrong.findings.append(Finding("--foreign", rule, str(args.build)))
     wrong.end()
+    if windows is not None and not args.check:
+        windows.refuse_outside(time.time())
     with until_confirmed(args, screen), Ansible(site, args.limit) as ansible:
         ansible.start()
         return prove_and_apply(args, screen, ansible)
@@ -435,6 +448,7 @@ def add(commands: Commands) -> None:
     )
     apply.add_argument("--resume", action="store_true", help="continue the interrupted run")
     add_confirm_option(apply)
+    add_window_option(apply)
     apply.add_argument(
         "--drift",
         choices=["keep", "overwrite"],

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
 
+    from tagloom.read.windows import MaintenanceWindows
     from tagloom.records.fabric import Fabric
     from tagloom.records.routes import Routes
     from tagloom.records.traffic import Traffic
@@ -156,6 +157,21 @@ def inventory_of(args: argparse.Namespace) -> Path:
             [Finding("-i", "an inventory, or a running lab (tagloom lab up FABRIC)", str(inventory or "none"))]
         )
     return inventory
+
+
+def add_window_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option that lets a change begin outside the maintenance windows."""
+    parser.add_argument(
+        "--outside-window", action="store_true", help="begin outside the maintenance windows (windows.yml) too"
+    )
+
+
+def windows_of(args: argparse.Namespace, site: Any) -> MaintenanceWindows:
+    """Return the inventory's maintenance windows, none where the operator goes without. Raises InputError."""
+    from tagloom.read.windows import MaintenanceWindows, read_windows
+
+    windows = read_windows(site.home.parent)
+    return MaintenanceWindows() if args.outside_window else windows
 
 
 def inventory_words(args: argparse.Namespace) -> str:

@@ -11,7 +11,16 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from tagloom.cli.applying import context_at
-from tagloom.cli.inputs import Findings, listening_at, seconds_of, site_of, snmp_reader, snmp_settings_of
+from tagloom.cli.inputs import (
+    Findings,
+    add_window_option,
+    listening_at,
+    seconds_of,
+    site_of,
+    snmp_reader,
+    snmp_settings_of,
+    windows_of,
+)
 from tagloom.cli.screen import GOOD, Screen
 from tagloom.cli.words import Commands, snmp_words
 from tagloom.errors import Finding, TagloomError
@@ -55,6 +64,13 @@ class _WallClock:
         self._woken.set()
 
 
+def _site(args: argparse.Namespace) -> Any:
+    """Return where switches are, whose maintenance windows can be read. Raises InputError."""
+    site = site_of(args)
+    windows_of(args, site)
+    return site
+
+
 def _run(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.adapters.clock_metrics import ClockMetrics
     from tagloom.adapters.event_hook import EventHook
@@ -75,7 +91,7 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
     listening = checked(lambda: listening_at(args.metrics_port, "--metrics-port"), None) if args.metrics_port else None
     all_found.findings += _wrong_shares(args)
     table = checked(lambda: read_timetable(args.timetable, args.timezone), None)
-    site = checked(lambda: site_of(args), None)
+    site = checked(lambda: _site(args), None)
     fabric = checked(lambda: fabric_of(site.inventory), None) if site is not None else None
     if table is not None and fabric is not None:
         with screen.waiting("planning and proving every setting"):
@@ -110,6 +126,7 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
             every_seconds=every,
             dry_run=args.dry_run,
             allow_interrupt=args.allow == "interrupt",
+            windows=windows_of(args, site),
         )
 
         if hook is not None:
@@ -280,6 +297,7 @@ def add(commands: Commands) -> None:
         choices=["interrupt"],
         help="interrupt: a change may cut off working pairs for a moment (default: refused)",
     )
+    add_window_option(run)
     run.add_argument("--once", action="store_true", help="apply the settings due now, and exit")
     run.add_argument(
         "--every", default="30s", metavar="TIME", help="time between two checks: 30s, 5m or 1h (default 30s)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import time
 from argparse import Namespace
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,7 @@ from tagloom.cli.bootstrapping import (
     open_stream,
     snmp_given,
 )
-from tagloom.cli.inputs import LAB, Findings, inventory_words, site_of
+from tagloom.cli.inputs import LAB, Findings, add_window_option, inventory_words, site_of, windows_of
 from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO, Screen
 from tagloom.errors import DeviceError, Finding, InputError, PlanError
 from tagloom.units import split_address
@@ -58,11 +59,14 @@ def _replace(args: argparse.Namespace, screen: Screen) -> int:
 
     wrong = Findings()
     site = wrong.of(lambda: site_of(args))
+    windows = wrong.of(lambda: windows_of(args, site)) if site is not None else None
     _check_words(args, wrong)
     build = wrong.of(lambda: args.build or _applied(site)) if site is not None else None
     network = wrong.of(lambda: network_given(args)) if args.network else None
     wrong.end()
     assert build is not None  # noqa: S101 - else there are findings
+    if windows is not None and not args.check:
+        windows.refuse_outside(time.time())
     access = logins(args, site.inventory)
     with ExitStack() as stack:
         ansible = stack.enter_context(Ansible(site))
@@ -319,6 +323,7 @@ def add(commands: Commands) -> None:
     )
     command.add_argument("--check", action="store_true", help="look at the box and show what would be done")
     command.add_argument("--diff", action="store_true", help="show each switch's change as a diff of its configuration")
+    add_window_option(command)
     command.add_argument("--used", action="store_true", help="the box may hold something: what is not tagloom's stays")
     command.add_argument("--new-key", action="store_true", help="forget the old host key, and enrol that of the box")
     command.add_argument(

@@ -17,6 +17,7 @@ from tagloom.pipeline.planning import plan
 from tagloom.platforms.power import fabric_watts
 from tagloom.read.calendar import due, upcoming
 from tagloom.read.requests import mark_answered, requests_in
+from tagloom.read.windows import MaintenanceWindows
 from tagloom.records.settings import lost_speed_steps
 from tagloom.records.timetable import ALL_ON, ClockStatus, TimetableProgress, Watch
 from tagloom.regulate.settings_file import RegulateResult, read_result, with_links_off
@@ -101,7 +102,8 @@ class Jobs:
 class TimetableController:
     """Keep one fabric to one timetable.
 
-    Pairs that work are cut off only with `allow_interrupt`.
+    Pairs that work are cut off only with `allow_interrupt`. A change that takes links off or slows them begins only in
+    the maintenance `windows`.
 
     `tell` takes the narration, a line at a time, with its time; `show` every status. `context` takes the fabric's lock
     and opens its journal, for one change at a time; `home` takes the builds. With `dry_run` nothing is sent and nothing
@@ -125,6 +127,7 @@ class TimetableController:
     allow_interrupt: bool = False
     repairs: RepairWatch | None = None
     backups: DailyBackups | None = None
+    windows: MaintenanceWindows = field(default_factory=MaintenanceWindows)
     ending: bool = False  # set by who interrupts: nothing more is begun
     _standing: TimetableProgress = field(default_factory=TimetableProgress)
     _epoch: float = 0.0  # of `clock.steady`: what `_now` adds to it
@@ -207,7 +210,9 @@ class TimetableController:
         if decision.standing != self._standing:
             self._remember(decision.standing)
         what = " + ".join(decision.settings)
-        if decision.change and (waited >= self._retry_at or self._raises(decision)):
+        if decision.change and self._waits_for_window(now, decision):
+            self._tell_window(now, what)
+        elif decision.change and (waited >= self._retry_at or self._raises(decision)):
             self._change(now, decision.settings, decision.why)
             self._said = ""
         elif not decision.change and decision.settings != self._standing.settings and self._said != what:
@@ -232,6 +237,21 @@ class TimetableController:
     def _raises(self, decision: Decision) -> bool:
         """Return whether a change must not wait after one that failed: for load, or for links it may have left down."""
         return decision.standing.raised or bool(self._may_lack - self._lost_speed_steps(decision.settings))
+
+    def _waits_for_window(self, now: float, decision: Decision) -> bool:
+        """Return whether a change waits for a maintenance window; one that brings a link up, or faster, never does."""
+        if self.windows.is_open(now) or self._raises(decision):
+            return False
+        before = self._lost_speed_steps(self._standing.settings) if self._standing.settings else frozenset()
+        return not before - self._lost_speed_steps(decision.settings)
+
+    def _tell_window(self, now: float, what: str) -> None:
+        begin = self.windows.next_begin(now)
+        when = f"that of {begin:%Y-%m-%d %H:%M %Z}" if begin is not None else "one, and none is to come"
+        said = f"{what}: waits for a maintenance window, {when}"
+        if self._said != said:
+            self._said = said
+            self.tell(now, said)
 
     # --- what is seen ------------------------------------------------------------------------------------------------
 
