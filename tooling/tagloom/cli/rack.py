@@ -136,7 +136,7 @@ def add(commands: Commands) -> None:
         ("traffic", "make all hosts send frames continuously, and report what was lost", ""),
         ("fault", "rehearse a fault: order one on a switch, or list what was ordered", _faults_that_there_are()),
         ("console", "open a switch's serial line and telnet port, and show where they are", ""),
-        ("play", "let a switch answer as a transcript of tagloom record has it", ""),
+        ("play", "have a switch answer as a transcript of tagloom record has it", ""),
         ("mend", "end the faults of some or all switches", ""),
         ("down", "end the rack", ""),
     ):

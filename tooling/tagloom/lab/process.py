@@ -136,7 +136,7 @@ def console(directory: Path, switch: str) -> dict[str, str]:
 
 
 def play(directory: Path, switch: str, file: Path | None) -> dict[str, Any]:
-    """Let a switch answer as a transcript has it, as itself again without one; `switch`, `model`, `pages`."""
+    """Have a switch answer as a transcript has it, as itself again without one; `switch`, `model`, `pages`."""
     return ask(directory, "play", switch=switch, file=str(file.absolute()) if file is not None else "")
 
 

@@ -406,7 +406,7 @@ class Rack:
         return {"telnet": f"{server.LOOPBACK}:{self._lines[device.name].port}", "serial": self._lines[device.name].path}
 
     def _play(self, order: dict[str, Any]) -> dict[str, Any]:
-        """Let a switch answer what was recorded in a transcript of its family, or as itself again."""
+        """Have a switch answer what was recorded in a transcript of its family, or as itself again."""
         (device,) = self._named([str(order.get("switch"))])
         if not order.get("file"):
             device.transcript = None

@@ -100,11 +100,11 @@ class Recorder:
         """Return all that was recorded, without what is the owner's."""
         raw = bytes(self.heard).decode("utf-8", "replace")
         plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", raw)
-        asked = list(dict.fromkeys(found.strip() for found in _QUESTION.findall(plain)))
+        requested = list(dict.fromkeys(found.strip() for found in _QUESTION.findall(plain)))
         pager = _PAGER.search(plain)
         firmware = _VERSION.search(self._answer("show version"))
         manners: dict[str, Any] = {
-            "login": asked,
+            "login": requested,
             "pager": pager[0] if pager else "",
             "escapes": "\x1b[" in raw,
             "log_lines": _LOG_LINE.search(plain) is not None,

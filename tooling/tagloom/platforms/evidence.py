@@ -48,11 +48,11 @@ def contexts(grammar: Grammar) -> list[Context]:
 
 def questions(grammar: Grammar, kind: ContextKind) -> list[str]:
     """Return what is typed before a `?` in a context: each likely line, word by word, up to free text."""
-    asked: dict[str, None] = {}
+    requested: dict[str, None] = {}
     for key in likely_lines(grammar):
         if grammar.lines[key].context is kind:
-            asked |= dict.fromkeys(typed for typed, _ in _steps(grammar, key))
-    return list(asked)
+            requested |= dict.fromkeys(typed for typed, _ in _steps(grammar, key))
+    return list(requested)
 
 
 def settle(platform: Platform, transcript: Transcript) -> list[Evidence]:
