@@ -1,4 +1,4 @@
-"""Choose what is shown: five planned fabrics, fixed and renamed, and small ones with one slip of the hand each."""
+"""Choose what is shown: five fabrics planned fixed, renamed and pinned, and small ones with one slip each."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Case:
 
 
 def planned() -> Iterator[Case]:
-    """Give the five fabrics, fixed and renamed, as planned."""
+    """Give the five fabrics, fixed, renamed and pinned, as planned."""
     chords = [(0, 5), (1, 4), (2, 7), (3, 6), (0, 3)]
     shapes = {
         "mesh 4x4": lambda: make_fabric("mesh", 4, 4, model=MODEL),
@@ -47,7 +47,7 @@ def planned() -> Iterator[Case]:
         ),
     }
     for name, make in shapes.items():
-        for assignment in ("fixed", "renamed"):
+        for assignment in ("fixed", "renamed", "pinned"):
             build, proof, texts = pipeline.plan(make(), ROOT / "templates", assignment=assignment)
             assert proof.proven, name
             yield Case(f"{name}, {assignment}", build, texts)
@@ -242,7 +242,7 @@ def black_hole(rng: random.Random, build: Build) -> tuple[FabricState, int] | No
 def looped(rng: random.Random, build: Build) -> FabricState | None:
     """Give the state with as few links more as need be in VLANs of their ends, so that broadcasts go round."""
     fabric, state = build.fabric, build.state
-    fixed = build.assignment == "fixed"
+    fixed = build.assignment != "renamed"  # frames keep their VLAN
     vlans = sorted({vlan for held in state.values() for vlan in held.owned_vlans})
     places = [(link, u, v) for link in fabric.links for u in vlans for v in vlans if u == v or not fixed]
     for more in range(TRIES):
@@ -254,6 +254,7 @@ def looped(rng: random.Random, build: Build) -> FabricState | None:
                 editor.name_vlan(vlan, OWNED_VLAN_NAME)
                 if port not in editor.members[vlan]:
                     editor.set_member(vlan, port, Membership.TAGGED if fixed else Membership.UNTAGGED)
+                editor.flooding[port - 1] = True
                 if not fixed:
                     editor.set_pvid(port, vlan)
         spoilt = {name: editor.freeze() for name, editor in editors.items()}

@@ -106,6 +106,8 @@ def bridge_states(draw: st.DrawFn, platform: Platform) -> SwitchState:
         editor.mode[at] = PortMode.GENERAL
         members = draw(st.dictionaries(vlan_ids, st.sampled_from([Membership.UNTAGGED, Membership.TAGGED]), max_size=6))
         editor.set_member(DEFAULT_VLAN, port, Membership.NONE)
+        editor.flooding[at] = draw(st.booleans())
+        editor.learning[at] = editor.flooding[at] and draw(st.booleans())
         for vlan, how in members.items():
             if vlan not in editor.vlans:
                 editor.create_vlan(vlan)

@@ -65,7 +65,7 @@ def test_walks_over_trees(fabric, data):
 @given(st.data())
 def test_proofs_of_damaged_configurations(data):
     family, dims, options = data.draw(st.sampled_from(SMALL_FABRICS))
-    assignment = data.draw(st.sampled_from(["fixed", "renamed"]))
+    assignment = data.draw(st.sampled_from(["fixed", "renamed", "pinned"]))
     fabric = make_fabric(family, *dims, **options)
     routes = route(fabric, "auto", assignment)
     state = damage(data.draw, fabric, weave(fabric, routes, assignment).state)

@@ -25,7 +25,7 @@ NOBODY = 0x33_33_00_00_00_01  # a group address that no entry names
 
 
 def woven(draw, fabric):
-    assignment = draw(st.sampled_from(["fixed", "renamed"]))
+    assignment = draw(st.sampled_from(["fixed", "renamed", "pinned"]))
     method = draw(st.sampled_from(["auto", "up-down", "tree"]))
     routes = route(fabric, method, assignment)
     tags = draw(st.booleans())

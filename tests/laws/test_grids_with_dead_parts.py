@@ -40,7 +40,7 @@ def damaged(draw):
 
 
 @examples(40)
-@given(damaged(), st.sampled_from(sorted(METHODS)), st.sampled_from(["fixed", "renamed"]))
+@given(damaged(), st.sampled_from(sorted(METHODS)), st.sampled_from(["fixed", "renamed", "pinned"]))
 def test_every_method_that_takes_a_damaged_grid_routes_all_of_it(fabric, method, assignment):
     try:
         routes = route(fabric, method, assignment)

@@ -61,7 +61,7 @@ def frames_arrive(fabric, state):
 @given(st.one_of(graphs(), families()), st.data())
 def test_frames_to_every_address_take_the_hosts_own_path(fabric, data):
     fabric = with_several(data.draw, damaged(data.draw, fabric))
-    assignment = data.draw(st.sampled_from(["fixed", "renamed"]))
+    assignment = data.draw(st.sampled_from(["fixed", "renamed", "pinned"]))
     try:
         build, proof, _ = planned(fabric, assignment=assignment)
     except PlanError:

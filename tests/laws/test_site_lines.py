@@ -49,6 +49,8 @@ def refusals(text, model="powerconnect-5324", **how):
 
 # One edit for each cell that a switch has: a cell without one fails the test below.
 EDITS = {
+    Cell.FLOODING: lambda e: e.flooding.__setitem__(0, False),
+    Cell.LEARNING: lambda e: e.learning.__setitem__(0, False),
     Cell.VLAN: lambda e: e.create_vlan(200),
     Cell.VLAN_NAME: lambda e: (e.create_vlan(200), e.name_vlan(200, "office")),
     Cell.MODE: lambda e: e.mode.__setitem__(0, PortMode.GENERAL),
@@ -72,6 +74,8 @@ EDITS = {
     Cell.BPDU_FILTERING: lambda e: setattr(e, "bpdu_filtering", True),
 }
 NOT_THERE = {  # cells for which a model has no line at all
+    Cell.FLOODING: {*MODELS},
+    Cell.LEARNING: {*MODELS},
     Cell.BPDU_FILTERING: {"powerconnect-6248", "powerconnect-7024", "n-series"},
     Cell.EEE: {"powerconnect-5324", "powerconnect-6248"},
 }

@@ -69,7 +69,7 @@ def unheard(fabric, state, rng=None):
 @given(st.one_of(graphs(), families()), st.data())
 def test_frames_come_to_every_uplink_once_and_from_it_to_every_host(fabric, data):
     fabric = with_uplinks(data.draw, damaged(data.draw, fabric))
-    assignment = data.draw(st.sampled_from(["fixed", "renamed"]))
+    assignment = data.draw(st.sampled_from(["fixed", "renamed", "pinned"]))
     try:
         build, proof, _ = planned(fabric, assignment=assignment)
     except PlanError as error:

@@ -18,6 +18,7 @@ class Bridge:
         }
         self.pvid, self.on = state.pvid.tolist(), state.enabled.tolist()
         self.frames, self.filters = state.frames.tolist(), state.ingress_filter.tolist()
+        self.floods = state.flooding.tolist()
         self.entries = {}
         for vlan, mac, port in zip(
             state.entry_vlan.tolist(), state.entry_mac.tolist(), state.entry_port.tolist(), strict=True
@@ -37,7 +38,7 @@ class Bridge:
         out = [
             (q, vlan if how is Membership.TAGGED else 0)
             for q, how in members.items()
-            if q != port and self.on[q - 1] and (pinned is None or q in pinned)
+            if q != port and self.on[q - 1] and (self.floods[q - 1] if pinned is None else q in pinned)
         ]
         return out, pinned is not None
 

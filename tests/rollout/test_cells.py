@@ -34,6 +34,8 @@ FIELDS = {
     "eee": {Cell.EEE},
     "port_spanning_tree": {Cell.PORT_SPANNING_TREE},
     "lag": {Cell.LAG},
+    "flooding": {Cell.FLOODING},
+    "learning": {Cell.LEARNING},
     "entry_vlan": {Cell.ENTRY},
     "entry_mac": {Cell.ENTRY},
     "entry_port": {Cell.ENTRY},

@@ -2,6 +2,7 @@
 
 import os
 import random
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -21,6 +22,7 @@ from tagloom.records.switch_state import Membership, SwitchEditor, SwitchState
 from tagloom.render import line_changes, line_effects, render_commands
 from tagloom.rollout.steps import Change, through
 from tagloom.rollout.trees import tree_state
+from tagloom.route import route
 from tagloom.verify import broadcasts_once, dependencies, prove_wave, verify
 from tagloom.weave import weave
 from thinned import few
@@ -126,6 +128,41 @@ def a_wave(chance):
     return fabric, here, lines
 
 
+def a_pinned_wave(chance):
+    """Two plans of one VLAN each, or one of them with slips, ports that cease to flood or begin to among them."""
+    fabric = a_fabric(chance, "linux-bridge")
+    routings = [chance.choice(["any", "up-down", "tree"]) for _ in range(2)]
+    before = weave(fabric, route(fabric, routings[0], "pinned", effort=0), "pinned").state
+    after = weave(fabric, route(fabric, routings[1], "pinned", effort=0), "pinned", before).state
+    kind = chance.choice(["in place", "beside", "step", "step", "damaged", "damaged"])
+    if kind == "in place":  # one id for both: entries move while frames are under way
+        after = weave(fabric, route(fabric, routings[1], "pinned", effort=0), "pinned").state
+    elif kind == "step":
+        change = Change(fabric, before, after, 5.0, 10.0, lambda _one, _other: True)
+        states = [before, *(step.state for step in through(change, [after]))]
+        at = chance.randrange(max(1, len(states) - 1))
+        before, after = states[at], states[min(len(states) - 1, at + 1)]
+    elif kind == "damaged":
+        after = damaged(before, fabric, chance)
+        switch = chance.choice(fabric.switches)
+        flooding = after[switch.name].flooding.copy()
+        port = chance.choice(fabric.used_ports[fabric.index[switch.name]])
+        flooding[port - 1] = not flooding[port - 1]
+        after[switch.name] = replace(after[switch.name], flooding=flooding)
+    differing = [name for name in before if before[name] != after[name]]
+    if not differing:
+        return a_pinned_wave(chance)
+    movers = chance.sample(differing, chance.randint(1, min(3, len(differing))))
+    here = {name: before[name] if name in movers else chance.choice([before, after])[name] for name in before}
+    lines = {}
+    for name in movers:
+        sent = [(change,) for change in difference(here[name], after[name]) if change.cell is not Cell.LEARNING]
+        if chance.random() < 0.3:
+            chance.shuffle(sent)
+        lines[name] = valid(here[name], sent)
+    return fabric, here, lines
+
+
 def valid(state, sent):
     """Return the lines a switch would accept: a shuffled one may name a VLAN that does not exist yet."""
     kept = []
@@ -158,11 +195,13 @@ def positions(oracle, chance):
 
 
 @pytest.mark.parametrize("part", few(range(6), 1))
-def test_the_verdict_on_a_wave_is_that_of_all_its_mixtures(part):
+@pytest.mark.parametrize("draw", [a_wave, a_pinned_wave])
+def test_the_verdict_on_a_wave_is_that_of_all_its_mixtures(draw, part):
     chance = random.Random(part)
     good = bad = states = enumerated = stricter = 0
-    for number in range(WAVES // 6):
-        fabric, before, lines = a_wave(chance)
+    waves = WAVES // (6 if draw is a_wave else 24)
+    for number in range(waves):
+        fabric, before, lines = draw(chance)
         proof = prove_wave(fabric, before, effects(lines))
         oracle = Oracle(fabric, [bridges_of(before[s.name], lines.get(s.name, [])) for s in fabric.switches])
         drawn = positions(oracle, chance)
@@ -176,7 +215,8 @@ def test_the_verdict_on_a_wave_is_that_of_all_its_mixtures(part):
         free = not find_cycle(len(fabric.tail), *held)
         mine = set(zip(proof.held.tolist(), proof.wanted.tolist(), strict=True))
         where = (part, number, proof.findings[:2])
-        assert turns <= mine, where
+        # a frame in trouble is followed no further; its turns are those of a flood only where all ports flood
+        assert turns <= mine or (draw is a_pinned_wave and not proof.proven), where
         if proof.proven:
             good += 1
             assert reaches, where
@@ -192,10 +232,11 @@ def test_the_verdict_on_a_wave_is_that_of_all_its_mixtures(part):
                 enumerated += 1
                 if not proof.cycle and any(f.where.startswith("frames") for f in proof.findings):
                     assert not reaches, where
-                stricter += reaches and quiet and free
-    assert good > WAVES // 60
-    assert bad > WAVES // 60
-    assert states > 20 * (WAVES // 6)
+                learned = any("learning" in f.where for f in proof.findings)  # what was learned is not enumerated
+                stricter += reaches and quiet and free and not learned
+    assert good > waves // 10
+    assert bad > waves // 10
+    assert states > (20 if draw is a_wave else 4) * waves
     assert stricter <= enumerated // 20, "stricter than the truth only where frames in flight see two states"
 
 

@@ -81,7 +81,7 @@ def _planned_parts(args: argparse.Namespace) -> tuple[Fabric, Fabric, Build | No
 
 def _preference(args: argparse.Namespace) -> str:
     """Return what `plan` prefers: what was chosen, else little load if there is traffic to load the links."""
-    return str(args.prefer or ("load" if args.traffic else "vlans"))
+    return str(args.prefer or ("load" if args.traffic and args.assignment != "pinned" else "vlans"))
 
 
 def _plan(args: argparse.Namespace, screen: Screen) -> int:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tagloom.records.fabric import Fabric
+    from tagloom.records.switch_state import FabricState
 
 
 def rooted(fabric: Fabric, links: Iterable[int], root: int) -> NDArray[np.int32]:
@@ -48,6 +49,18 @@ def rooted_at(fabric: Fabric, links: Iterable[int], roots: NDArray[np.integer]) 
             row[here] = channel ^ 1
             channel = int(first[here])
     return parent
+
+
+def flooding_links(fabric: Fabric, state: FabricState) -> NDArray[np.bool_]:
+    """Return the links whose ports flood at both ends, bool[L], whatever VLANs they are in."""
+    floods = np.array(
+        [
+            bool(state[fabric.switches[s].name].flooding[p - 1])
+            for s, p in zip(fabric.tail, fabric.tail_port, strict=True)
+        ],
+        np.bool_,
+    )
+    return np.asarray(floods.reshape(-1, 2).all(axis=1), np.bool_)
 
 
 def per_switch(fabric: Fabric) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -101,6 +101,8 @@ class _Bridge:
     enabled: tuple[bool, ...]
     tree_ports: tuple[bool, ...]  # takes part in the spanning tree
     lag: tuple[int, ...]  # the port-channel of each port, 0 = none
+    floods: tuple[bool, ...]  # frames that no entry leads leave by it
+    learns: tuple[bool, ...]
     rate: tuple[tuple[bool, int], ...]  # whether a port negotiates, and the speed it is set to
     static: dict[tuple[int, int], tuple[int, ...]]
     blocked: set[int] = field(default_factory=set)
@@ -127,12 +129,17 @@ class _Bridge:
             tuple(state.enabled.tolist()),
             tuple(state.spanning_tree and bool(on) for on in state.port_spanning_tree.tolist()),
             tuple(state.lag.tolist()),
+            tuple(state.flooding.tolist()),
+            tuple(state.learning.tolist()),
             tuple(zip(state.negotiation.tolist(), state.speed_mbps.tolist(), strict=True)),
             static,
         )
 
     def up(self, port: int) -> bool:
         return self.enabled[port - 1]
+
+    def floods_by(self, port: int) -> bool:
+        return self.floods[port - 1]
 
     def logical(self, port: int) -> int:
         """Return the port that speaks for a physical one: the port-channel it is a member of, or itself."""
@@ -151,7 +158,7 @@ class _Bridge:
 
     def learn(self, vlan: int, mac: int, port: int) -> None:
         """Remember where a MAC address is; a static entry is never moved (802.1Q-2018, 8.7)."""
-        if (vlan, mac) not in self.static:
+        if self.learns[port - 1] and (vlan, mac) not in self.static:
             self.learned[vlan, mac] = port
 
     def choose(self, vlan: int, mac: int, in_port: int) -> tuple[list[int], bool]:
@@ -162,7 +169,7 @@ class _Bridge:
             wanted = (self.learned[vlan, mac],)
         out = [
             port
-            for port in (sorted(members) if wanted is None else wanted)
+            for port in (filter(self.floods_by, sorted(members)) if wanted is None else wanted)
             if port in members and port != in_port and port not in self.blocked and self.up(port)
         ]
         return out, wanted is None

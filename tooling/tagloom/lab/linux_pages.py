@@ -84,7 +84,9 @@ def _links(machine: Machine) -> str:
             flags += ["UP", "LOWER_UP" if machine.carrier(port) else "NO-CARRIER"]
         row = _link(2 + port, machine.platform.port_name(port), "ether", flags)
         if editor.mode[port - 1] is PortMode.GENERAL:
-            row |= {"master": bridge, "linkinfo": {"info_slave_kind": "bridge"}}
+            member = dict.fromkeys(("flood", "mcast_flood", "bcast_flood"), editor.flooding[port - 1])
+            member["learning"] = editor.learning[port - 1]
+            row |= {"master": bridge, "linkinfo": {"info_slave_kind": "bridge", "info_slave_data": member}}
         rows.append(row)
     if machine.shell is not None and machine.shell.has_bridge:
         about = {

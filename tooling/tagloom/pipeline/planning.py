@@ -84,6 +84,9 @@ def refuse_plan(
     findings = unknown_method(routing) + unknown_assignment(assignment)
     if prefer not in PREFERENCES:
         findings.append(Finding("--prefer", " or ".join(PREFERENCES), repr(prefer)))
+    if assignment == "pinned" and prefer == "load":
+        why = "load: all hosts of a switch share one tree towards it"
+        findings.append(Finding("--prefer", "vlans with --assignment pinned", why))
     checks: list[Callable[[], object]] = []
     if fabric is not None:
         checks = [
@@ -236,7 +239,7 @@ def by_new_names(old: Build, new: Fabric) -> Build:
 
 def _next_steps(fabric: Fabric, routing: str, assignment: str, prefer: str, top: int | None) -> list[Alternative]:
     """Return what may fit if a plan does not: fewer VLANs, the other assignment, one tree for everything."""
-    other = "renamed" if assignment == "fixed" else "fixed"
+    other = "renamed" if assignment == "fixed" else "fixed"  # also where pinned does not fit
     plain = " --prefer vlans" if prefer != "vlans" else ""
     ways = [
         (f"--assignment {other}{plain}", routing, other),

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from tagloom import platforms
-from tagloom.pipeline.protecting import refuse_uplinks
+from tagloom.pipeline.protecting import refuse_confined, refuse_uplinks
 from tagloom.platforms.port_names import channel_name
 from tagloom.records.fabric_pair import shared_part
 from tagloom.records.switch_state import FlowControl, dead_states
@@ -99,6 +99,7 @@ def _with_losses(
     if not loss:
         return proof
     refuse_uplinks(fabric, f"--what-if {loss}")
+    refuse_confined(fabric, state, f"--what-if {loss}")
     return replace(proof, what_if=what_if(fabric, state, loss, detours))
 
 

@@ -42,7 +42,8 @@ class Platform:
     says of itself in `show system`, `show version` and sysDescr.
     `group_entries` says whether a static entry for the broadcast address narrows a VLAN's flood: proven (seen on a
     real switch), unproven or none. `pvid_is_membership` says that a PVID is a mark on a membership: a port without one
-    drops untagged frames, and there is no other way to choose between frames.
+    drops untagged frames, and there is no other way to choose between frames. `floods_by_port` says that single ports
+    can be told to flood nothing and to learn nothing.
     """
 
     model: str
@@ -57,6 +58,7 @@ class Platform:
     watts: PortWatts | None
     group_entries: str = "unproven"
     pvid_is_membership: bool = False
+    floods_by_port: bool = False
     physical_ports: int = 0
     sys_object_id: tuple[str, ...] = ()
     calls_itself: tuple[str, ...] = ()
@@ -206,6 +208,7 @@ def load(model: str, firmware: Firmware = (), templates: Templates = ()) -> Plat
         watts=PortWatts(watts["base"], dict(watts["per_port"]), watts["source"]) if watts else None,
         group_entries=raw["group_entries"],
         pvid_is_membership=raw.get("pvid_is_membership", False),
+        floods_by_port=raw.get("floods_by_port", False),
         physical_ports=physical,
         sys_object_id=tuple(raw.get("sys_object_id", ())),
         calls_itself=tuple(raw.get("calls_itself", ())),

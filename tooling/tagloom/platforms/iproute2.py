@@ -214,6 +214,7 @@ class Shell:
         editor.mode[at], editor.pvid[at], editor.enabled[at] = blank.mode[0], blank.pvid[0], blank.enabled[0]
         editor.negotiation[at], editor.speed_mbps[at] = blank.negotiation[0], blank.speed_mbps[0]
         editor.flow_control[at], editor.eee[at] = blank.flow_control[0], blank.eee[0]
+        editor.flooding[at], editor.learning[at] = blank.flooding[0], blank.learning[0]
 
     def _set_up(self, values: Values) -> None:
         self.editor.enabled[self._member_port(values) - 1] = True
@@ -279,6 +280,14 @@ class Shell:
             raise _RefusedError("RTNETLINK answers: Invalid argument")
         return vlan, mac, port
 
+    def _flood(self, values: Values) -> None:
+        port = self._member_port(values)
+        self.editor.flooding[port - 1], self.editor.learning[port - 1] = True, values["on"] == "on"
+
+    def _flood_nothing(self, values: Values) -> None:
+        port = self._member_port(values)
+        self.editor.flooding[port - 1] = self.editor.learning[port - 1] = False
+
     def _negotiate(self, values: Values) -> None:
         port = self._member_port(values)
         self.editor.negotiation[port - 1], self.editor.speed_mbps[port - 1] = values["on"] == "on", 0
@@ -331,6 +340,8 @@ class Shell:
         "leave": _leave,
         "entry": _entry,
         "no_entry": _no_entry,
+        "floods": _flood,
+        "floods_nothing": _flood_nothing,
         "negotiation": _negotiate,
         "speed": _set_speed,
         "speed_alone": _refuse_speed,

@@ -39,6 +39,8 @@ class Cell(StrEnum):
     EEE = "eee"  # port: bool
     PORT_SPANNING_TREE = "port-spanning-tree"  # port: bool
     LAG = "lag"  # port: the port number of its port-channel, 0 = none
+    FLOODING = "flooding"  # port: bool
+    LEARNING = "learning"  # port: bool
     SPANNING_TREE = "spanning-tree"  # the switch: bool
     AGING = "aging"  # the switch: seconds
     BPDU_FILTERING = "bpdu-filtering"  # the switch: bool
@@ -59,6 +61,8 @@ PORT_CELLS: dict[Cell, tuple[str, type]] = {
     Cell.EEE: ("eee", bool),
     Cell.PORT_SPANNING_TREE: ("port_spanning_tree", bool),
     Cell.LAG: ("lag", int),
+    Cell.FLOODING: ("flooding", bool),
+    Cell.LEARNING: ("learning", bool),
 }
 
 

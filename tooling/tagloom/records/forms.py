@@ -92,7 +92,7 @@ class RoutesForm(Form):
 class SummaryForm(Form):
     """The part of the summary in plan.json that is read again."""
 
-    assignment: Literal["fixed", "renamed"]
+    assignment: Literal["fixed", "renamed", "pinned"]
     vlans: Annotated[int, Field(ge=0, le=4094)]
     broadcast: str = "flood"
     remarks: list[str] = Field(default_factory=list)

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 # The cells that the model of a wave follows line by line; a cell's code is its index here.
 MODELLED = (
     *(Cell.VLAN, Cell.MEMBER, Cell.PVID, Cell.ENTRY, Cell.INGRESS_FILTER, Cell.FRAMES, Cell.ENABLED),
-    *(Cell.NEGOTIATION, Cell.SPEED, Cell.LAG),
+    *(Cell.NEGOTIATION, Cell.SPEED, Cell.LAG, Cell.FLOODING),
 )
 # The cells it does not follow: a wave in which one of them may affect frames is refused (`verify.guard`).
-GUARDED = (Cell.MODE, Cell.FLOW_CONTROL, Cell.SPANNING_TREE, Cell.PORT_SPANNING_TREE)
+GUARDED = (Cell.MODE, Cell.FLOW_CONTROL, Cell.SPANNING_TREE, Cell.PORT_SPANNING_TREE, Cell.LEARNING)
 # The cells that affect no frame in a proven wave, each with the reason.
 UNFELT = {
     Cell.VLAN_NAME: "a name",
@@ -32,9 +32,9 @@ UNFELT = {
 }
 # A line that sets one of these may take its link down and up again.
 BOUNCES = (Cell.NEGOTIATION, Cell.SPEED, Cell.FLOW_CONTROL, Cell.EEE, Cell.LAG)
-VLAN, MEMBER, PVID, ENTRY, INGRESS_FILTER, FRAMES, ENABLED, NEGOTIATION, SPEED, LAG = range(len(MODELLED))
+VLAN, MEMBER, PVID, ENTRY, INGRESS_FILTER, FRAMES, ENABLED, NEGOTIATION, SPEED, LAG, FLOODING = range(len(MODELLED))
 BOUNCE = len(MODELLED)
-MODE, FLOW_CONTROL, SPANNING_TREE, PORT_SPANNING_TREE = range(BOUNCE + 1, BOUNCE + 1 + len(GUARDED))
+MODE, FLOW_CONTROL, SPANNING_TREE, PORT_SPANNING_TREE, LEARNING = range(BOUNCE + 1, BOUNCE + 1 + len(GUARDED))
 WIDEST = 64  # ports that fit into a 64-bit set; no box switch has more
 
 _CODE = {cell: code for code, cell in enumerate((*MODELLED, None, *GUARDED)) if cell is not None}
@@ -45,8 +45,8 @@ class Lines:
     """E effects on cells of one switch; effects of one line share its position.
 
     position  int64[E], ascending, from 1; a line that changes several cells changes them at once
-    cell      uint8[E], VLAN .. LAG, BOUNCE (its link goes down just before the line and comes up with it), or one of
-              the guarded MODE .. PORT_SPANNING_TREE
+    cell      uint8[E], VLAN .. FLOODING, BOUNCE (its link goes down just before the line and comes up with it), or one
+              of the guarded MODE .. LEARNING
     port, vlan  int32[E] and mac uint64[E], the cell's key, 0 if it has none
     value     uint64[E], the cell afterwards; of an ENTRY its ports as bits (port 1 is bit 0), 0 = no entry
     """

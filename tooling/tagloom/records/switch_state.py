@@ -75,6 +75,8 @@ class PortView:
     eee: bool
     spanning_tree: bool
     lag: int
+    flooding: bool
+    learning: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +100,8 @@ class SwitchState:
     eee             bool[P], IEEE 802.3az low power idle
     port_spanning_tree  bool[P], the port takes part when spanning_tree is on
     lag             int32[P], the port number of the port-channel a port is a static member of, 0 = none (802.1AX)
+    flooding        bool[P], frames that no entry leads leave by the port: unknown unicasts, multicasts and broadcasts
+    learning        bool[P], the addresses of frames that arrive there are learned
     entry_vlan int32[E], entry_mac uint64[E], entry_port int32[E]
                     static MAC entries, ascending by (vlan, mac, port); rows with one (vlan, mac) are a group entry
     spanning_tree   bool; aging_seconds int
@@ -118,6 +122,8 @@ class SwitchState:
     eee: NDArray[np.bool_]
     port_spanning_tree: NDArray[np.bool_]
     lag: NDArray[np.int32]
+    flooding: NDArray[np.bool_]
+    learning: NDArray[np.bool_]
     entry_vlan: NDArray[np.int32]
     entry_mac: NDArray[np.uint64]
     entry_port: NDArray[np.int32]
@@ -207,6 +213,8 @@ class SwitchState:
             eee=bool(self.eee[p]),
             spanning_tree=bool(self.port_spanning_tree[p]),
             lag=int(self.lag[p]),
+            flooding=bool(self.flooding[p]),
+            learning=bool(self.learning[p]),
         )
 
     @classmethod
@@ -238,6 +246,8 @@ class SwitchEditor:
     eee: list[bool] = field(default_factory=list)
     port_spanning_tree: list[bool] = field(default_factory=list)
     lag: list[int] = field(default_factory=list)
+    flooding: list[bool] = field(default_factory=list)
+    learning: list[bool] = field(default_factory=list)
     entries: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict)  # (VLAN, MAC) -> ports
     spanning_tree: bool = True
     aging_seconds: int = DEFAULT_AGING_SECONDS
@@ -261,6 +271,8 @@ class SwitchEditor:
             eee=[False] * ports,
             port_spanning_tree=[True] * ports,
             lag=[0] * ports,
+            flooding=[True] * ports,
+            learning=[True] * ports,
         )
 
     @classmethod
@@ -288,6 +300,8 @@ class SwitchEditor:
             eee=state.eee.tolist(),
             port_spanning_tree=state.port_spanning_tree.tolist(),
             lag=state.lag.tolist(),
+            flooding=state.flooding.tolist(),
+            learning=state.learning.tolist(),
             entries=entries,
             spanning_tree=state.spanning_tree,
             aging_seconds=state.aging_seconds,
@@ -361,6 +375,8 @@ class SwitchEditor:
             eee=np.array(self.eee, np.bool_),
             port_spanning_tree=np.array(self.port_spanning_tree, np.bool_),
             lag=np.array(self.lag, np.int32),
+            flooding=np.array(self.flooding, np.bool_),
+            learning=np.array(self.learning, np.bool_),
             entry_vlan=entry_vlan,
             entry_mac=entry_mac,
             entry_port=entry_port,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tagloom.records.switch_state import SwitchState
 
 
+_FLOODS = ("flood", "mcast_flood", "bcast_flood")  # flags of a port, as `ip -d link show` calls them
 _PROMPT = "$ "
 _FIELD = re.compile(r"^\s*([\w -]+?):[ \t]*(\S.*)$", re.MULTILINE)
 
@@ -95,6 +96,11 @@ def read_bridge(platform: Platform, links: str, vlans: str, entries: str) -> Swi
             findings.append(Finding(f"bridge {name} {word}", f"a port of a {platform.title}", "none of that name"))
             continue
         ports[word] = port
+        about = link.get("linkinfo", {}).get("info_slave_data", {})
+        flags = [bool(about.get(flag, True)) for flag in _FLOODS]
+        if len(set(flags)) > 1:
+            findings.append(Finding(f"bridge {name} {word}", f"{', '.join(_FLOODS)} alike", repr(flags)))
+        editor.flooding[port - 1], editor.learning[port - 1] = any(flags), bool(about.get("learning", True))
         _join(editor, port, up="UP" in link.get("flags", ()) and "UP" in itself.get("flags", ()))
     if not ports:
         next_step = commands().write("delete")

@@ -85,6 +85,10 @@ def _port_steps(
         old.pvid[at] = DISCARD_PVID
     else:
         up = old.enabled[at]
+    if (old.flooding[at], old.learning[at]) != (new.flooding[at], new.learning[at]):
+        on = "on" if new.learning[at] else "off"
+        step = "floods" if new.flooding[at] else "floods_nothing"
+        yield step, write(step, port=name, on=on)
     yield from _membership_steps(write, name, port, old, new)
     if up != new.enabled[at] or not was:
         step = "port_up" if new.enabled[at] else "port_down"
@@ -187,6 +191,8 @@ def _outside(view: PortView, blank: PortView) -> str:
 def _inside(view: PortView) -> str:
     if view.mode is not PortMode.GENERAL or view.frames is not Frames.ALL or not view.ingress_filter:
         return "a bridge's port takes tagged and untagged frames of its own VLANs, and no others"
+    if view.learning and not view.flooding:
+        return "a bridge's port that floods nothing learns nothing"
     if view.pvid != DISCARD_PVID and view.pvid not in view.untagged + view.tagged:
         return "a bridge's PVID is one of the port's VLANs"
     return "" if view.spanning_tree else "a bridge has spanning tree on all of its ports or on none"

@@ -26,7 +26,7 @@ _Line = tuple[str, "tuple[Change, ...]"]  # a line, and the cells it changes
 _STEP_OF = {cell_and_value: key for key, cell_and_value in PORT_LINES.items()}
 _STEP_OF_MODE = {mode: key for key, mode in MODE_LINES.items()}
 _GENERAL_ONLY = {Cell.FRAMES: Frames.ALL, Cell.INGRESS_FILTER: True}  # with what a port in any other mode has
-_PLAIN_CELLS = PORT_CELLS.keys() - {Cell.MODE, Cell.PVID, Cell.LAG}
+_PLAIN_CELLS = PORT_CELLS.keys() - {Cell.MODE, Cell.PVID, Cell.LAG, Cell.FLOODING, Cell.LEARNING}
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +228,17 @@ def _write_memberships(todo: _Changes) -> None:
         todo.add(step, _at(port), chain.from_iterable(wanted.values()), vlan=min(wanted))
 
 
+def without_floods_by_port(grammar: Grammar, port: int) -> PlanError:
+    """Return the refusal of a port that is to flood nothing or to learn nothing, for which there is no line."""
+    name = grammar.platform.port_name(port)
+    return PlanError(
+        f"a {grammar.platform.title} has no line that keeps floods or learning off one port", f"port {name}"
+    )
+
+
 def _write_ports(todo: _Changes) -> None:
+    for change in (change for cell in (Cell.FLOODING, Cell.LEARNING) for change in todo.cells[cell]):
+        raise without_floods_by_port(todo.grammar, change.port)
     for change in todo.cells[Cell.MODE]:
         todo.add(_STEP_OF_MODE[todo.mode(change.port)], _at(change.port), (change,))
     switchwide = todo.grammar.switchwide

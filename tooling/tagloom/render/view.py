@@ -21,7 +21,7 @@ from tagloom.records.switch_state import (
     PortMode,
     SwitchState,
 )
-from tagloom.render.steps import check_name, fitting, outside_general, same_for_all
+from tagloom.render.steps import check_name, fitting, outside_general, same_for_all, without_floods_by_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -199,6 +199,8 @@ def _port(grammar: Grammar, state: SwitchState, factory: SwitchState, number: in
         not port.ingress_filter or port.frames is not Frames.ALL or (port.tagged and port.mode is PortMode.ACCESS)
     ):
         raise outside_general(grammar, number, port.mode)
+    if not (port.flooding and port.learning):
+        raise without_floods_by_port(grammar, number)
     flow = "" if Cell.FLOW_CONTROL in grammar.switchwide else _FLOW[port.flow_control]
     eee = "" if Cell.EEE in grammar.switchwide or port.eee == factory.eee[at] else "on" if port.eee else "off"
     return PortLines(

@@ -35,7 +35,11 @@ BROADCAST_WORDS = {
     "tree": "broadcasts take one tree, by entries for ff:ff:ff:ff:ff:ff; other group addresses may come several times",
     "static-arp": "broadcasts may come several times: the hosts need static ARP",
 }
-ASSIGNMENT_WORDS = {"fixed": "fixed assignment", "renamed": "renamed assignment, most in one switch"}
+ASSIGNMENT_WORDS = {
+    "fixed": "fixed assignment",
+    "renamed": "renamed assignment, most in one switch",
+    "pinned": "pinned assignment",
+}
 
 
 def row(label: str, text: str) -> list[str]:

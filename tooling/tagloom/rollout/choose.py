@@ -16,6 +16,7 @@ import numpy as np
 from tagloom.errors import AT_ONCE, Finding, InputError, PlanError
 from tagloom.graph.cycles import find_cycle, ranks
 from tagloom.graph.numbering import renumbered
+from tagloom.graph.trees import flooding_links
 from tagloom.records.carrier import links_on
 from tagloom.records.rollout import Rollout, Wave
 from tagloom.records.switch_state import MAX_VLAN, FlowControl, Membership
@@ -210,9 +211,18 @@ class _Request:
 
     @cached_property
     def usable(self) -> NDArray[np.bool_]:
-        """Return which links an intermediate tree may use: those on before or after that need no retraining."""
+        """Return which links an intermediate tree may use.
+
+        They are on before or after, need no retraining, and floods pass them before and after.
+        """
         on = links_on(self.fabric, self.before) | links_on(self.fabric, self.after)
-        return on & ~self.retrained
+        before, after = self.floods
+        return on & ~self.retrained & before & after
+
+    @cached_property
+    def floods(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return the links that floods pass, bool[L], before and after."""
+        return flooding_links(self.fabric, self.before), flooding_links(self.fabric, self.after)
 
     @cached_property
     def change(self) -> Change:
@@ -296,6 +306,8 @@ def _candidates(request: _Request, strategy: str, *, allow_drain: bool) -> Itera
         request.refused.append(f"{first} is retrained, and must carry nothing meanwhile")
     if request.hosts_retrained:
         request.refused.append(f"the port of {request.hosts_retrained[0]} is retrained, which cuts it off")
+    if len(moved := np.flatnonzero(request.floods[0] != request.floods[1])):
+        request.refused.append(f"floods would change their tree while they run, at {name(2 * int(moved[0]))}")
     if request.cycle:
         request.refused.append(f"old and new paths together close a dependency cycle of {len(request.cycle)} channels")
     if strategy == "batches" and not request.cycle:

@@ -445,6 +445,8 @@ def _closed(platform: Platform, state: SwitchState, at: Ports, *, enabled: bool)
         "eee": platform.eee_at_factory,
         "port_spanning_tree": True,
         "lag": 0,
+        "flooding": True,
+        "learning": True,
     }
     return _without_members(_with_columns(platform, state, at, columns), at, ())
 

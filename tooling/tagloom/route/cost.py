@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 def cost(fabric: Fabric, routes: Routes, assignment: str) -> tuple[int, float]:
     """Return (VLANs, Avg.H); sources with equal trees, or in-ports with equal members, count as one VLAN.
 
-    Weaving may merge more trees (those of few links) and fewer in-ports (if their entries disagree).
+    Weaving may merge more trees (those of few links) and fewer in-ports (if their entries disagree). Pinned assignment
+    has one VLAN.
     """
+    if assignment == "pinned":
+        return 1, average_hops(fabric, routes)
     return (_trees(routes) if assignment == "fixed" else _members(fabric, routes)), average_hops(fabric, routes)
 
 

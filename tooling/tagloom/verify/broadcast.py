@@ -41,22 +41,25 @@ class Broadcast:
     wanted: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
 
-def flood(model: Forwarding, *, group_entries: bool = True, repeats: bool = True) -> Broadcast:
+def flood(
+    model: Forwarding, *, group_entries: bool = True, repeats: bool = True, everywhere: bool = False
+) -> Broadcast:
     """Return the outcome of a flood from every host; entries for the broadcast address narrow a node's flood.
 
     Copies are counted on the graph of egresses: it has no cycle that a frame can reach exactly if there is no storm
     (IEEE 802.1Q forwarding has no hop limit). With `group_entries` off the flood is that of every other group address
     and of unicasts no switch knows; only its storm and dependencies are found, no copies are counted. Without `repeats`
-    only broadcasts that miss a host are counted, not those that arrive several times.
+    only broadcasts that miss a host are counted, not those that arrive several times. With `everywhere` ports that
+    flood nothing are taken to flood as well, which covers whatever entries the model does not know.
     """
     result, fabric = Broadcast(), model.fabric
     egresses, hosts = len(model.egress_node), len(fabric.hosts)
-    allowed = np.ones(egresses, np.bool_)
+    allowed = np.ones(egresses, np.bool_) if everywhere else model.egress_floods.copy()
     if group_entries and len(model.group_node):
         named = np.zeros((model.nodes, max(fabric.ports) + 1), np.bool_)
         named[model.group_node, model.group_port] = True
         narrowed = np.isin(model.egress_node, model.group_node)
-        allowed = ~narrowed | named[model.egress_node, model.egress_port]
+        allowed = np.where(narrowed, named[model.egress_node, model.egress_port], allowed)
     host, first = model.injections(allowed)
     if not egresses:
         result.wrongs, result.once = hosts * (hosts - 1), hosts < 2

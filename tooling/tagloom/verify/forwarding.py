@@ -31,6 +31,7 @@ class Forwarding:
     egress_node    int32[R], ascending; egress_port int32[R]; egress_channel int32[R], -1 for hosts
     egress_host    int32[R], the host that accepts the frame, -1 for links, and if it leaves tagged (hosts want
                    untagged)
+    egress_floods  bool[R], whether the port floods: other egresses are taken by static entries alone
     egress_to      int32[R], the node the frame is classified to at the other end, -1 if it is dropped
     egress_start   int64[K + 1], the egresses of node k are egress_start[k] .. egress_start[k + 1]
     inject      int32[H], the node a host's untagged frame is classified to, -1 if it is dropped
@@ -46,6 +47,7 @@ class Forwarding:
     egress_port: NDArray[np.int32]
     egress_channel: NDArray[np.int32]
     egress_host: NDArray[np.int32]
+    egress_floods: NDArray[np.bool_]
     egress_to: NDArray[np.int32]
     egress_start: NDArray[np.int64]
     inject: NDArray[np.int32]
@@ -103,19 +105,28 @@ class Forwarding:
         return self.fan_out(hosts, self.inject[hosts], self.fabric.host_port[hosts], egresses)
 
     def leaving(self, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return (index in `nodes`, egress) of frames that flood from nodes, whatever their port of arrival."""
+        """Return (index in `nodes`, egress) of frames from nodes by any member port, whatever their port of arrival."""
         no_port = np.full(len(nodes), NOWHERE, np.int32)
         return self.fan_out(
             np.arange(len(nodes)), nodes.astype(np.int32), no_port, np.ones(len(self.egress_node), np.bool_)
         )
 
     def tagged_injections(self) -> NDArray[np.bool_]:
-        """Return which egresses are the first of flooded frames that hosts tagged themselves, bool[R]."""
-        taking = np.bincount(self.tag_node, minlength=self.nodes)[self.egress_node]
+        """Return which egresses may be the first of frames that hosts tagged themselves, bool[R].
+
+        Those that a host tags with the VLAN of its own untagged frames are left out: they go as those go.
+        """
+        others = ~np.isin(self._place(self.tag_node, self.tag_port), self._place(self.inject, self.fabric.host_port))
+        tag_node, tag_port = self.tag_node[others], self.tag_port[others]
+        taking = np.bincount(tag_node, minlength=self.nodes)[self.egress_node]
         only = np.full(self.nodes, NOWHERE, np.int32)
-        only[self.tag_node] = self.tag_port  # if only one port accepts such frames, they leave by every other
+        only[tag_node] = tag_port  # if only one port accepts such frames, they leave by every other
         first: NDArray[np.bool_] = (taking > 1) | ((taking == 1) & (only[self.egress_node] != self.egress_port))
         return first
+
+    def _place(self, node: NDArray[np.int32], port: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Return one number for each (node, port), int64."""
+        return node.astype(np.int64) * (max(self.fabric.ports, default=0) + 1) + port
 
     def fan_out(
         self, who: NDArray[np.int64], node: NDArray[np.int32], in_port: NDArray[np.int32], egresses: NDArray[np.bool_]
@@ -134,7 +145,8 @@ def forwarding(fabric: Fabric, state: FabricState, *, unicast: bool = True) -> F
 
     The rules are those of IEEE 802.1Q-2018. A frame is classified by its tag or the port's PVID (6.9). It is dropped if
     the port does not accept such frames, or filters a VLAN of which it is no member (8.6.2). It is forwarded by the
-    static entry of its VLAN and address or flooded (8.8), and leaves each member port tagged or untagged (8.6.3). A
+    static entry of its VLAN and address or flooded (8.8), which ports may be told not to take part in, and leaves each
+    member port tagged or untagged (8.6.3). A
     VLAN that a switch does not have is dropped there. A link is live if the ports at both ends are enabled; an
     aggregated one if all its cables are bound as well (see `carrying`). A live link that the fabric declares down keeps
     its egresses: they must not be used, and any storm or deadlock over them occurs when the link is back.
@@ -190,6 +202,7 @@ def forwarding(fabric: Fabric, state: FabricState, *, unicast: bool = True) -> F
         egress_port=egress_port.astype(np.int32),
         egress_channel=channel,
         egress_host=np.where(tagged, NOWHERE, host).astype(np.int32),
+        egress_floods=_by_port(switches, ports, "flooding")[node_switch[egress_node], egress_port] > 0,
         egress_to=egress_to,
         egress_start=np.searchsorted(egress_node, np.arange(len(node_vlan) + 1)),
         inject=inject,

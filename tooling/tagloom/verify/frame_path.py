@@ -47,7 +47,8 @@ def _step(model: Forwarding, node: int, port_in: int, destination: int) -> tuple
     pinned = model.entry_port[(model.entry_node == node) & (model.entry_host == destination)].tolist()
     egresses = range(int(model.egress_start[node]), int(model.egress_start[node + 1]))
     members = {int(model.egress_port[e]): e for e in egresses}
-    ports = sorted(pinned or members)
+    flooded = (port for port, e in members.items() if model.egress_floods[e])
+    ports = sorted(pinned or flooded)
     out: list[str] = []
     why: list[str] = []
     onward: list[tuple[int, int]] = []

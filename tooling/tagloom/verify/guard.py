@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,15 +11,20 @@ from tagloom import platforms
 from tagloom.errors import Finding
 from tagloom.records.lines import (
     ENABLED,
+    ENTRY,
+    FLOODING,
     FLOW_CONTROL,
+    LEARNING,
     MEMBER,
     MODE,
     PORT_SPANNING_TREE,
     PVID,
     SPANNING_TREE,
     Lines,
+    port_bits,
 )
-from tagloom.records.switch_state import DEFAULT_VLAN, FlowControl, Membership
+from tagloom.records.switch_state import BROADCAST, DEFAULT_VLAN, FlowControl, Membership
+from tagloom.verify.confined import stray_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -42,6 +48,10 @@ def guard(
     mode            changes a port's membership by rules of the switch model, unless the port is shut, or is in VLAN 1
                     alone, untagged, as in every mode's default
     flow control    under `assumptions.lossy` no port of a link may send PAUSE at any line
+    learning        what was learned at a port, perhaps minutes ago, leads frames there even if the port floods nothing:
+                    it learns at every line or at none, unless it is shut, and one that learns always floods
+    stray entries   entries for addresses of no host are not followed; none may lead to a port that floods nothing at
+                    some line
     """
     found: list[Finding] = []
     mine = np.concatenate([fabric.cables[:, 1:3], fabric.cables[:, 3:5]])
@@ -61,6 +71,12 @@ def guard(
             found.append(Finding(f"{at(running)} spanning-tree", "off in every state of a wave", "on at some line"))
         if len(turned := np.fromiter(_modes(state, sent, used, plain=not platform.pvid_is_membership), np.int64)):
             found.append(Finding(f"{at(turned)} mode", "the same in every state of a wave", "another at some line"))
+        if len(learning := np.fromiter(_learning(state, sent, used), np.int64)):
+            expected = "the same at every line, and none where the port floods nothing at some line"
+            found.append(Finding(f"{at(learning)} learning", expected, "another, or both"))
+        if _strays(fabric, state, sent):
+            expected = "addresses of hosts alone, where a port floods nothing at some line"
+            found.append(Finding(f"{switch.name} static entries", expected, "one of no host"))
         cables = mine[first[s] : first[s + 1], 1]
         if assumptions.lossy and len(pausing := _pausing(state, sent, cables)):
             found.append(Finding(f"{at(pausing)} flow-control", "off where nothing may wait", "on at some line"))
@@ -88,6 +104,33 @@ def _modes(state: SwitchState, sent: Lines, used: NDArray[np.int64], *, plain: b
         changed = (earlier & np.isin(sent.cell, (MEMBER, PVID))).any()
         if not (plain and alone and state.pvid[port - 1] == DEFAULT_VLAN and not changed):
             yield port
+
+
+def _learning(state: SwitchState, sent: Lines, used: NDArray[np.int64]) -> Iterator[int]:
+    """Yield the used ports that begin or end to learn while frames may pass, or learn and cease to flood."""
+    for cell in (LEARNING, FLOODING):
+        for i in np.flatnonzero((sent.cell == cell) & np.isin(sent.port, used)).tolist():
+            port = int(sent.port[i])
+            opened = (sent.port == port) & (sent.position <= sent.position[i]) & (sent.cell == ENABLED)
+            shut = not state.enabled[port - 1] and not opened.any()
+            if not shut and (cell == LEARNING or state.learning[port - 1]):
+                yield port
+    for port in used[state.learning[used - 1] & ~state.flooding[used - 1]].tolist():
+        yield port
+
+
+def _strays(fabric: Fabric, state: SwitchState, sent: Lines) -> bool:
+    """Return whether an entry for an address of no host leads at some line to a port that floods nothing at some."""
+    flooding = state.flooding.copy()
+    flooding[sent.port[(sent.cell == FLOODING) & (sent.value == 0)] - 1] = False
+    if flooding.all():
+        return False
+    if stray_entries(fabric, replace(state, flooding=flooding)).any():
+        return True
+    quiet = np.uint64(port_bits((np.flatnonzero(~flooding) + 1).tolist()))
+    set_ = sent.cell == ENTRY
+    unknown = ~np.isin(sent.mac[set_], np.array([*fabric.host_of_mac, BROADCAST], np.uint64))
+    return bool((unknown & (sent.value[set_] & quiet > 0)).any())
 
 
 def _pausing(state: SwitchState, sent: Lines, ports: NDArray[np.int32]) -> NDArray[np.int64]:

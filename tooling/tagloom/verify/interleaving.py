@@ -13,6 +13,7 @@ from tagloom.records.lines import (
     BOUNCE,
     ENABLED,
     ENTRY,
+    FLOODING,
     FRAMES,
     INGRESS_FILTER,
     LAG,
@@ -46,8 +47,9 @@ class InterleavingModel(NamedTuple):
     row_lo        int64[K + 1], the epochs of node k are row_lo[k] .. row_lo[k + 1], each from row_pos on:
     row_exists, row_tagged, row_untagged  whether the VLAN exists and its members
     port_lo       int64[N W + 1], the epochs of port p of switch s are those of place s W + p, each from port_pos on:
-    port_pvid, port_frames, port_filter, port_on: a port of a link is on if frames may pass the link
-    on_at_first   uint64[N], the ports enabled at position 0; on_varies bool[N], whether that ever changes
+    port_pvid, port_frames, port_filter, port_floods, port_on: a port of a link is on if frames may pass the link
+    on_at_first   uint64[N], the ports enabled at position 0; floods_at_first uint64[N], those that flood; on_varies
+                  bool[N], whether one of the two ever changes
     arrival_lo    int64[K], the arrivals of tagged frames from node k begin here, one for each port ever tagged
     arrival_channel, arrival_node  int32[A], the channel of the frame, and the node its tag names, NOWHERE if none;
                   arrival c < C is an untagged frame on channel c
@@ -77,8 +79,10 @@ class InterleavingModel(NamedTuple):
     port_pvid: NDArray[np.int32]
     port_frames: NDArray[np.uint8]
     port_filter: NDArray[np.bool_]
+    port_floods: NDArray[np.bool_]
     port_on: NDArray[np.bool_]
     on_at_first: NDArray[np.uint64]
+    floods_at_first: NDArray[np.uint64]
     on_varies: NDArray[np.bool_]
     arrival_lo: NDArray[np.int64]
     arrival_channel: NDArray[np.int32]
@@ -196,6 +200,7 @@ class _Ports(NamedTuple):
     pvid: NDArray[np.int32]
     frames: NDArray[np.uint8]
     filter: NDArray[np.bool_]
+    floods: NDArray[np.bool_]
     on: NDArray[np.bool_]
     enabled: NDArray[np.bool_]
     lag: NDArray[np.int32]
@@ -215,15 +220,16 @@ _CARRIER_CELLS = (ENABLED, NEGOTIATION, SPEED, LAG, BOUNCE)
 
 
 def _ports(states: list[SwitchState], effects: _Effects, width: int) -> _Ports:
-    changes = effects.only(PVID, INGRESS_FILTER, FRAMES, *_CARRIER_CELLS)
+    changes = effects.only(PVID, INGRESS_FILTER, FRAMES, FLOODING, *_CARRIER_CELLS)
     place = changes.switch * np.int64(width) + changes.port
     order = np.lexsort((changes.position, place))
-    names = ("pvid", "frames", "ingress_filter", *CARRIER_COLUMNS)
+    names = ("pvid", "frames", "ingress_filter", "flooding", *CARRIER_COLUMNS)
     first = {name: port_table(states, width, name).ravel() for name in names}
     lo, columns = _port_epochs(
         first["pvid"],
         first["frames"].astype(np.uint8),
         first["ingress_filter"] > 0,
+        first["flooding"] > 0,
         first["enabled"] > 0,
         first["lag"],
         first["negotiation"] > 0,
@@ -367,10 +373,11 @@ def _net(fabric: Fabric, nodes: _Nodes, rows: _Rows, ports: _Ports, carried: _Li
     node_switch, node_vlan, node_of = nodes
     switches, channels, width = len(fabric.switches), len(fabric.tail), ports.width
     place = np.repeat(np.arange(len(ports.lo) - 1), np.diff(ports.lo))  # of each epoch
-    at_first = ports.on[ports.lo[:-1]]
+    at_first, floods_at_first = ports.on[ports.lo[:-1]], ports.floods[ports.lo[:-1]]
     bits = np.uint64(1) << np.arange(width - 1, dtype=np.uint64)
     on_varies = np.zeros(switches, np.bool_)
-    on_varies[place[ports.on != at_first[place]] // width] = True
+    varied = (ports.on != at_first[place]) | (ports.floods != floods_at_first[place])
+    on_varies[place[varied] // width] = True
     ever_tagged, ever_untagged = np.zeros(len(node_vlan), np.uint64), np.zeros(len(node_vlan), np.uint64)
     node = np.repeat(np.arange(len(node_vlan)), np.diff(rows[0]))
     np.bitwise_or.at(ever_tagged, node, rows[3])
@@ -399,8 +406,10 @@ def _net(fabric: Fabric, nodes: _Nodes, rows: _Rows, ports: _Ports, carried: _Li
         port_pvid=ports.pvid,
         port_frames=ports.frames,
         port_filter=ports.filter,
+        port_floods=ports.floods,
         port_on=ports.on,
         on_at_first=(at_first.reshape(switches, width)[:, 1:] * bits).sum(axis=1, dtype=np.uint64),
+        floods_at_first=(floods_at_first.reshape(switches, width)[:, 1:] * bits).sum(axis=1, dtype=np.uint64),
         on_varies=on_varies,
         arrival_lo=lo + channels,
         arrival_channel=np.concatenate([np.arange(channels, dtype=np.int32), channel]),
@@ -546,6 +555,7 @@ _PortColumns = tuple[
     "NDArray[np.bool_]",
     "NDArray[np.bool_]",
     "NDArray[np.bool_]",
+    "NDArray[np.bool_]",
     "NDArray[np.int32]",
     "NDArray[np.bool_]",
     "NDArray[np.int32]",
@@ -557,6 +567,7 @@ def _port_epochs(  # noqa: PLR0913 - the arrays of one compiled loop
     pvid: NDArray[np.int32],
     frames: NDArray[np.uint8],
     filters: NDArray[np.bool_],
+    floods: NDArray[np.bool_],
     enabled: NDArray[np.bool_],
     lag: NDArray[np.int32],
     negotiation: NDArray[np.bool_],
@@ -574,12 +585,13 @@ def _port_epochs(  # noqa: PLR0913 - the arrays of one compiled loop
     lo = np.zeros(places + 1, np.int64)
     out_pos, out_pvid = np.zeros(most, np.int64), np.zeros(most, np.int32)
     out_frames, out_filter = np.zeros(most, np.uint8), np.zeros(most, np.bool_)
+    out_floods = np.zeros(most, np.bool_)
     out_enabled, out_lag = np.zeros(most, np.bool_), np.zeros(most, np.int32)
     out_negotiation, out_speed = np.zeros(most, np.bool_), np.zeros(most, np.int32)
     n = at = 0
     for k in range(places):
         lo[k] = n
-        out_pvid[n], out_frames[n], out_filter[n] = pvid[k], frames[k], filters[k]
+        out_pvid[n], out_frames[n], out_filter[n], out_floods[n] = pvid[k], frames[k], filters[k], floods[k]
         out_enabled[n], out_lag[n], out_negotiation[n], out_speed[n] = enabled[k], lag[k], negotiation[k], speed[k]
         wanted = enabled[k]
         while at < len(place) and place[at] == k:
@@ -591,6 +603,7 @@ def _port_epochs(  # noqa: PLR0913 - the arrays of one compiled loop
                     out_pos[n], out_pvid[n], out_frames[n] = when, out_pvid[n - 1], out_frames[n - 1]
                     out_filter[n], out_enabled[n], out_lag[n] = out_filter[n - 1], out_enabled[n - 1], out_lag[n - 1]
                     out_negotiation[n], out_speed[n] = out_negotiation[n - 1], out_speed[n - 1]
+                    out_floods[n] = out_floods[n - 1]
                 if bounces:
                     out_enabled[n] = wanted and when == position[at]
                 when = position[at]
@@ -600,6 +613,8 @@ def _port_epochs(  # noqa: PLR0913 - the arrays of one compiled loop
                 out_frames[n] = value[at]
             elif cell[at] == INGRESS_FILTER:
                 out_filter[n] = value[at] > 0
+            elif cell[at] == FLOODING:
+                out_floods[n] = value[at] > 0
             elif cell[at] == LAG:
                 out_lag[n] = value[at]
             elif cell[at] == NEGOTIATION:
@@ -617,6 +632,7 @@ def _port_epochs(  # noqa: PLR0913 - the arrays of one compiled loop
         out_pvid[:n],
         out_frames[:n],
         out_filter[:n],
+        out_floods[:n],
         out_enabled[:n] & (out_lag[:n] == 0),
         out_enabled[:n],
         out_lag[:n],

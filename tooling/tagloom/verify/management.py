@@ -79,7 +79,7 @@ def _with_cpu(state: SwitchState, requested: Management, ports: list[int], here:
         for name, value in (
             *(("mode", 1), ("pvid", requested.vlan), ("ingress_filter", True), ("frames", 0), ("enabled", True)),
             *(("negotiation", True), ("speed_mbps", 0), ("flow_control", 0), ("eee", False)),
-            *(("port_spanning_tree", False), ("lag", 0)),
+            *(("port_spanning_tree", False), ("lag", 0), ("flooding", True), ("learning", True)),
         )
     }
     members = np.pad(state.membership, ((0, 0), (0, 1)))

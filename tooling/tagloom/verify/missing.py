@@ -96,6 +96,7 @@ def _follow(
         egress[egress == NOWHERE] = egresses  # led nowhere
         kept = np.flatnonzero(egress < egresses)
         kept = kept[model.egress_port[egress[kept]] != came[index[kept]]]
+        kept = kept[~floods[index[kept]] | model.egress_floods[egress[kept]]]
         egress, case, times = egress[kept], case[index[kept]], times[index[kept]]
         host = model.egress_host[egress]
         heard[case[host >= 0], host[host >= 0]] = True

@@ -16,6 +16,7 @@ from tagloom.records.switch_state import DEFAULT_VLAN, Membership
 from tagloom.units import format_ranges
 from tagloom.verify.aggregation import misfits, unbound
 from tagloom.verify.broadcast import flood, flood_tagged
+from tagloom.verify.confined import confined_findings
 from tagloom.verify.foreign import cycle_with_foreign, foreign_frames, host_vlans, outside_ports
 from tagloom.verify.foreign_reach import unguarded_vlans
 from tagloom.verify.forwarding import addressed, forwarding, hop_names
@@ -81,7 +82,8 @@ class _NetworkProof:
 
     @property
     def storm(self) -> list[int]:
-        return self.flooded.storm or self.plain.storm
+        storms = (self.flooded.storm, self.plain.storm, *(each.storm for _, each in self.sent))
+        return next((each for each in storms if each), [])
 
     @property
     def pairs(self) -> int:
@@ -151,7 +153,7 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     parts = _of_each_network(fabric, state, plan)
     model = parts[0].model if len(parts) == 1 else forwarding(fabric, state, unicast=False)
     ports, channels = max(fabric.ports, default=0) + 1, len(fabric.tail)
-    floods = [*(each for part in parts for each in part.floods), *_transient_floods(fabric, state, plan)]
+    floods = [*(each for part in parts for each in part.floods), *_transient_floods(model, state, plan)]
     sent = [each for part in parts for _, each in part.sent]
     frames: list[Unicast | Broadcast] = [*sent, *floods]
     keys = np.unique(np.concatenate([each.held * channels + each.wanted for each in frames]))
@@ -163,7 +165,7 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
         ([], False) if cycle or foreign.storm else cycle_with_foreign(fabric, state, (held, wanted), foreign)
     )
     findings = [finding for part in parts for finding in part.findings(plan)]
-    storm = any(each.storm for each in floods)
+    storm = any(each.storm for each in frames)
     if storm and not any(part.storm for part in parts):
         findings.append(Finding("broadcast", "no storm", "copies from a port of a host that comes or goes circulate"))
     findings += _storm_and_host_findings(model, foreign)
@@ -175,6 +177,7 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     findings += misfits(fabric, state)
     findings += unbound(fabric, state)
     findings += [] if plan.learning else _outside_members(fabric, state, plan.transient_ports)
+    findings += confined_findings(fabric, state)
     findings += _limit_findings(fabric, state)
     networks, leaks = isolation(model, state)
     findings += [leak.finding() for leak in leaks[:WITNESSES]]
@@ -335,15 +338,18 @@ def _down_findings(model: Forwarding, egresses: list[int]) -> list[Finding]:
     ]
 
 
-def _transient_floods(fabric: Fabric, state: FabricState, plan: Plan) -> list[Broadcast]:
-    """Return the floods of frames that enter at transient ports.
+def _transient_floods(model: Forwarding, state: FabricState, plan: Plan) -> list[Broadcast]:
+    """Return the floods of frames that enter at transient ports, and of frames for them if some ports flood nothing.
 
-    Unicasts from and to those ports leave by members of the same VLANs.
+    Unicasts from and to those ports leave by members of the same VLANs, whether these flood or not.
     """
+    fabric = model.fabric
     transient_ports = transient_ports_of(fabric, plan.transient_ports)
     if not transient_ports:
         return []
-    return [flood(forwarding(replace(fabric, hosts=transient_ports), state, unicast=False), group_entries=False)]
+    visited = forwarding(replace(fabric, hosts=transient_ports), state, unicast=False)
+    models = [visited] if model.egress_floods.all() else [visited, model]
+    return [flood(each, group_entries=False, everywhere=True) for each in models]
 
 
 def _outside_members(fabric: Fabric, state: FabricState, transient_ports: Collection[tuple[str, int]]) -> list[Finding]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagloom.graph.cycles import find_cycle
 from tagloom.graph.paths import COMPILED_FROM, paths_to
 from tagloom.graph.search import reached
 from tagloom.verify.climb import climb
@@ -47,12 +48,15 @@ class Unicast:
 
     lost, off_path  the pairs that failed
     floods          (source, destination) of frames that some switch floods
+    storm           the egresses of a cycle that frames go round, if some port floods nothing; else a flood's cycle
+                    contains any such
     held, wanted    channel dependencies of all frames, each once
     """
 
     lost: list[Trouble] = field(default_factory=list)
     off_path: list[Trouble] = field(default_factory=list)
     floods: list[tuple[int, int]] = field(default_factory=list)
+    storm: list[int] = field(default_factory=list)
     held: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     wanted: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
@@ -88,9 +92,12 @@ def walk(model: Forwarding, routes: Routes | None) -> Unicast:
         pinned = pin[block].T.astype(np.int32)
         planned = paths_to(fabric, routes, fabric.host_switch[block]) if routes is not None else None
         floods = len(result.floods)
-        _walk_block(model, table, pinned, block, planned, routes, result, keys)
+        endless = _walk_block(model, table, pinned, block, planned, routes, result, keys)
         if len(result.floods) > floods:
             _settle_floods(model, pinned, block, result)
+        if not model.egress_floods.all():
+            flooded = [int(np.flatnonzero(block == d)[0]) for _, d in result.floods[floods:]]
+            _follow_copies(model, pinned, block, sorted({*flooded, *endless}), result, keys)
     unique = np.unique(np.concatenate(keys))
     result.held, result.wanted = unique // channels, unique % channels
     for troubles in (result.lost, result.off_path):
@@ -137,7 +144,8 @@ def _walk_block(
     routes: Routes | None,
     result: Unicast,
     keys: list[NDArray[np.int64]],
-) -> None:
+) -> list[int]:
+    """Follow the frames to the hosts of a block; return the columns of those to which some go round for ever."""
     fabric = model.fabric
     hosts = len(fabric.hosts)
     channels = max(1, len(fabric.tail))
@@ -181,6 +189,7 @@ def _walk_block(
         source, column, off_path = source[on], column[on], off_path[on]
         held, in_port, node = channel[on].astype(np.int64), fabric.head_port[channel[on]], model.egress_to[egress[on]]
     _note(result.lost, model.nodes, (source, block[column]), source >= 0, partial(_endless, model), node)
+    return sorted(set(column.tolist()))
 
 
 def _note(
@@ -207,7 +216,7 @@ def _settle_floods(model: Forwarding, pin: NDArray[np.int32], block: NDArray[np.
             flooded.setdefault(d, []).append(s)
     for d, sources in sorted(flooded.items()):
         pinned = pin[:, column[d]][model.egress_node]
-        allowed = usable & ((pinned == NO_ENTRY) | (pinned == model.egress_port))
+        allowed = usable & np.where(pinned == NO_ENTRY, model.egress_floods, pinned == model.egress_port)
         before, after = model.steps(allowed)
         arrivals = np.flatnonzero(allowed & (model.egress_host == d))
         good = reached(egresses, after, before, arrivals)  # backwards from the egresses to the host
@@ -215,6 +224,30 @@ def _settle_floods(model: Forwarding, pin: NDArray[np.int32], block: NDArray[np.
         lost = np.setdiff1d(np.array(sources, np.int64), host[good[first]])
         pairs = lost, np.full(len(lost), d)
         _note(result.lost, model.nodes, pairs, lost >= 0, _unheard)
+
+
+def _follow_copies(
+    model: Forwarding,
+    pin: NDArray[np.int32],
+    block: NDArray[np.int64],
+    columns: list[int],
+    result: Unicast,
+    keys: list[NDArray[np.int64]],
+) -> None:
+    """Add the turns of all copies of frames to some hosts of a block, and a cycle that they go round.
+
+    Where all ports flood, the turns of entries are among those of a flood; where some do not, they must be followed.
+    """
+    channels = max(1, len(model.fabric.tail))
+    for column in columns:
+        pinned = pin[:, column][model.egress_node]
+        allowed = np.where(pinned == NO_ENTRY, model.egress_floods, pinned == model.egress_port)
+        host, first = model.injections(allowed)
+        before, after, _ = model.followed(allowed, np.unique(first[host != block[column]]))
+        result.storm = result.storm or find_cycle(len(allowed), before, after)
+        held, wanted = model.egress_channel[before].astype(np.int64), model.egress_channel[after].astype(np.int64)
+        links = (held >= 0) & (wanted >= 0)
+        keys.append(np.unique(held[links] * channels + wanted[links]))
 
 
 def _node(model: Forwarding, node: int) -> str:

@@ -45,7 +45,7 @@ def floods_to_uplinks(model: Forwarding) -> UplinkFloods:
     would leave by the other and return to it; that is checked as well.
     """
     fabric, hosts = model.fabric, len(model.fabric.hosts)
-    allowed = ~model.egress_down
+    allowed = ~model.egress_down & model.egress_floods
     host, first = model.injections(allowed)
     before, after, _ = model.followed(allowed, np.unique(first))
 
@@ -64,7 +64,7 @@ def floods_to_uplinks(model: Forwarding) -> UplinkFloods:
 
 def heard_at_uplinks(model: Forwarding) -> NDArray[np.bool_]:
     """Return whose frames to an unknown address reach each uplink, bool[H, U], with or without storms."""
-    allowed = ~model.egress_down
+    allowed = ~model.egress_down & model.egress_floods
     host, first = model.injections(allowed)
     before, after, _ = model.followed(allowed, np.unique(first))
     heard = np.zeros((len(model.fabric.hosts), len(model.fabric.uplinks)), np.bool_)

@@ -12,8 +12,9 @@ independent. So no interleaving is ever enumerated. What is checked of the union
    cycle;
 2. a unicast has, at every frame state and every position, exactly one egress, by a static entry, which is another
    frame state or its host untagged: with (1) it is delivered, once, and never flooded;
-3. a broadcast reaches every host: without entries for the broadcast address that follows from (2), since a flood
-   includes the path of each unicast (lemma 3); with them each host must be reached whatever positions are met;
+3. a broadcast reaches every host: without entries for the broadcast address, and if all ports flood, that follows
+   from (2), since a flood includes the path of each unicast (lemma 3); else each host must be reached whatever
+   positions are met;
 4. unless the plan allows duplicates, no choice of positions delivers more copies than there are other hosts;
 5. with several networks, 2 to 4 hold among the hosts of each, and networks that were isolated stay so (see
    `isolation_wave`).
@@ -166,8 +167,10 @@ def _arrivals(
         height = _heights(net, floods[0])
     else:
         height = np.append(rank, -1)[np.append(net.arrival_channel, np.full(hosts, -1, np.int32))]
-    # At least one copy follows from the unicasts, flooded ones too, unless an entry narrows broadcasts (lemma 3).
-    requested = bool(net.entry_lo[hosts + 1] > net.entry_lo[hosts] or net.event_lo[hosts + 1] > net.event_lo[hosts])
+    # At least one copy follows from the unicasts, flooded ones too, unless an entry narrows broadcasts, or a port that
+    # floods nothing (lemma 3).
+    named = net.entry_lo[hosts + 1] > net.entry_lo[hosts] or net.event_lo[hosts + 1] > net.event_lo[hosts]
+    requested = bool(named) or _confined(net)
     broadcasts, unnamed = (_without_entry_drops(net, each) if paused else each for each in floods)
     return _to_uplinks(fabric, net, unnamed, sending) + _copy_findings(
         fabric, net, broadcasts, height, sending, requested=requested, once=once
@@ -201,15 +204,28 @@ def _transient_turns(
     """Add the turns of floods from transient ports, whose copies include whatever any entry lets pass.
 
     An entry only leads out of members of its VLAN, so a unicast from or to such a host takes no turn that a flood does
-    not take. Frames of other hosts to it are covered likewise, by those hosts' floods.
+    not take. Frames of other hosts to it are covered likewise, by those hosts' floods. Neither holds if some port
+    floods nothing; then both floods are followed as if all ports did.
     """
     transient_ports = transient_ports_of(fabric, assumptions.transient_ports)
     if not transient_ports:
         return []
     visited = replace(fabric, hosts=transient_ports)
-    net = _unblocked(fabric, interleaving(visited, before, lines), assumptions)
-    records = follow_frames(net, np.ones(len(transient_ports), np.bool_), turns, NOBODY)
-    return goes_round(visited, net, records, "a guest's broadcast") if assumptions.lossy else []
+    found: list[Finding] = []
+    for seen, what in ((visited, "a guest's broadcast"), (fabric, "frames to a guest")):
+        net = _unblocked(fabric, interleaving(seen, before, lines), assumptions)
+        if seen is fabric and not _confined(net):
+            break
+        everywhere = np.full(len(net.floods_at_first), ~np.uint64(0))
+        net = net._replace(floods_at_first=everywhere, port_floods=np.ones_like(net.port_floods))
+        records = follow_frames(net, np.ones(len(seen.hosts), np.bool_), turns, NOBODY)
+        found += goes_round(seen, net, records, what) if assumptions.lossy else []
+    return found
+
+
+def _confined(net: InterleavingModel) -> bool:
+    """Return whether some open port floods nothing at some line."""
+    return bool((net.port_on & ~net.port_floods).any())
 
 
 def live_vlans(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines]) -> set[tuple[int, int]]:
@@ -522,18 +538,22 @@ def _egresses(
         if net.event_pos[v] <= now:
             ports = net.event_ports[v]
     r = _epoch_at(net.row_pos, net.row_lo[node], net.row_lo[node + 1], now)
-    on = net.on_at_first[s]
+    on, floods = net.on_at_first[s], net.floods_at_first[s]
     if net.on_varies[s]:
-        on = np.uint64(0)
+        on, floods = np.uint64(0), np.uint64(0)
         for q in range(1, net.width):
             place = s * net.width + q
             e = _epoch_at(net.port_pos, net.port_lo[place], net.port_lo[place + 1], now)
             if net.port_on[e]:
                 on |= np.uint64(1) << np.uint64(q - 1)
+            if net.port_floods[e]:
+                floods |= np.uint64(1) << np.uint64(q - 1)
     pinned = ports != np.uint64(0)
     allowed = on & ~(np.uint64(1) << np.uint64(p - 1))
     if pinned:
         allowed &= ports
+    else:
+        allowed &= floods
     return pinned, net.row_tagged[r] & allowed, net.row_untagged[r] & allowed
 
 

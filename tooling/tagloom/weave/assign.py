@@ -15,6 +15,7 @@ from tagloom.records.switch_state import Frames
 from tagloom.records.vlan_plan import VlanPlan
 from tagloom.weave.broadcast import broadcast_tree
 from tagloom.weave.fixed import fixed
+from tagloom.weave.pinned import flood_tree, pinned
 from tagloom.weave.renamed import renamed
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from tagloom.records.routes import DetourTrees, Routes
     from tagloom.records.switch_state import FabricState
 
-ASSIGNMENTS = ("fixed", "renamed")
+ASSIGNMENTS = ("fixed", "renamed", "pinned")
 
 
 def unknown_assignment(assignment: str) -> list[Finding]:
@@ -69,7 +70,7 @@ def weave(
     """
     if unknown := unknown_assignment(assignment):
         raise InputError(unknown)
-    state, vlans = _state_and_count(fabric, routes, assignment)
+    state, vlans = _state_and_count(fabric, routes, assignment, previous=previous)
     broadcast, remarks = "flood", tuple[str, ...]()
     if assignment == "renamed" and broadcasts_once is not None and not broadcasts_once(state):
         if len(fabric.uplinks):
@@ -90,14 +91,21 @@ def weave(
 
 
 def _other(assignment: str, routes: Routes) -> Alternative:
-    other = "renamed" if assignment == "fixed" else "fixed"
+    other = "renamed" if assignment == "fixed" else "fixed"  # pinned needs routes of its own
     return Alternative(f"use --assignment {other}", other, lambda: routes)
 
 
 def _state_and_count(
-    fabric: Fabric, routes: Routes, assignment: str, tree: Collection[int] = ()
+    fabric: Fabric,
+    routes: Routes,
+    assignment: str,
+    tree: Collection[int] = (),
+    previous: FabricState | None = None,
 ) -> tuple[FabricState, int]:
     """Return the state of every switch and the number of VLANs, whether or not the models can hold them."""
+    if assignment == "pinned":
+        state = pinned(fabric, routes, fabric.first_vlan, flood_tree(fabric, routes, previous or {}))
+        return with_all_addresses(fabric, state), 1
     if assignment == "renamed":
         _refuse_shared_ports(fabric)
         state = with_all_addresses(fabric, renamed(fabric, routes, fabric.first_vlan, tree).states(tagged_links=False))

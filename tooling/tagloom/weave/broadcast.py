@@ -25,17 +25,19 @@ ROOTS = (
 CHANCES = 32  # seeded random orders tried after them
 
 
-def broadcast_tree(fabric: Fabric, routes: Routes) -> frozenset[int]:
+def broadcast_tree(fabric: Fabric, routes: Routes, preferred: Collection[int] = ()) -> frozenset[int]:
     """Return the links of a tree that spans all switches with hosts and may carry floods beside the unicasts.
 
-    Breadth-first trees are tried first. Then Kruskal's algorithm runs over breadth-first and random orders, and skips a
-    link whose turns would close a cycle with the dependencies so far. That greedy search found a tree in 59,941 of
-    59,973 acyclic routings that have one. None may exist (five switches, links 01 03 04 13 14 23, found by exhaustion),
-    hence the bound. Raises PlanError if no order gives a tree.
+    A tree of as many of the links `preferred` as it can hold is tried first, then breadth-first trees. Then Kruskal's
+    algorithm runs over breadth-first and random orders, and skips a link whose turns would close a cycle with the
+    dependencies so far. That greedy search found a tree in 59,941 of 59,973 acyclic routings that have one. None may
+    exist (five switches, links 01 03 04 13 14 23, found by exhaustion), hence the bound. Raises PlanError if no order
+    gives a tree.
     """
     held, wanted = dependencies(fabric, routes)
     orders = [order for _, order in zip(range(ROOTS), _breadth_first(fabric), strict=False)]
-    for order in orders:
+    first = [[*preferred, *order] for order in orders[:1] if preferred]
+    for order in (*first, *orders):
         tree = _pruned(fabric, _kruskal(fabric, order))
         if _fits(fabric, held, wanted, tree):
             return tree

@@ -140,6 +140,7 @@ class Draft:
         eee = np.full(ports, platform.eee_at_factory, np.bool_)
         if fabric.eee is not None and platform.eee:
             eee[everywhere if platform.at_once("eee_on") else cables] = fabric.eee
+        everyone = np.ones(ports, np.bool_)
         return SwitchState(
             vlans=vlans,
             vlan_names=("", *[OWNED_VLAN_NAME] * (len(vlans) - 1)),
@@ -155,6 +156,8 @@ class Draft:
             eee=eee,
             port_spanning_tree=spans,
             lag=lag,
+            flooding=everyone,
+            learning=everyone,
             entry_vlan=entry[0],
             entry_mac=entry[1],
             entry_port=entry[2],

@@ -55,6 +55,7 @@ def as_bridge(state: SwitchState, ports: Collection[int]) -> SwitchState:
                     editor.create_vlan(vlan)
                     editor.name_vlan(vlan, OWNED_VLAN_NAME)
                 editor.set_member(vlan, port, how)
+        editor.flooding[port - 1], editor.learning[port - 1] = view.flooding, view.learning
         takes = view.frames is not Frames.TAGGED_ONLY and view.pvid in view.untagged + view.tagged
         editor.pvid[port - 1] = view.pvid if takes else DISCARD_PVID
     for (vlan, mac), at in SwitchEditor.of(state).entries.items():
