@@ -27,6 +27,8 @@ NOBODY = 0x33_33_00_00_00_01  # a group address that no entry names
 def woven(draw, fabric):
     assignment = draw(st.sampled_from(["fixed", "renamed", "pinned"]))
     method = draw(st.sampled_from(["auto", "up-down", "tree"]))
+    if assignment == "pinned" and fabric.switches[0].model != "linux-bridge":
+        method = "tree"  # these flood by every port
     routes = route(fabric, method, assignment)
     tags = draw(st.booleans())
     return weave(fabric, routes, assignment, broadcasts_once=partial(broadcasts_once, fabric), hosts_tag=tags).state
@@ -87,7 +89,11 @@ def test_the_verdict_on_frames_that_hosts_tag_is_what_they_do(data):
         assert not waits
         assert proof.tagged_frames_safe
     else:
-        assert proof.tagged_frames_safe == (not storm and not cycle), (storm, cycle, proof.tagged_frames_cycle)
+        safe = not storm and not cycle
+    if all(held.flooding.all() for held in state.values()):
+        assert proof.tagged_frames_safe == safe, (storm, cycle, proof.tagged_frames_cycle)
+    else:  # frames in a VLAN other than that of the port are taken to leave by all its members
+        assert safe or not proof.tagged_frames_safe
 
 
 @pytest.mark.parametrize("model", platforms.models())
