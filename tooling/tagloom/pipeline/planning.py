@@ -139,8 +139,8 @@ def plan(  # noqa: PLR0913 - what an operator may choose
     connect the fabric or `root` is invalid, PlanError if no deadlock-free plan fits.
     """
     refuse_plan(fabric, routing, assignment, prefer, protect=protect, root=root, texts=texts)
-    if learning:
-        refuse_networks(fabric, "--learning")
+    for option in ["--learning"] * learning + ["--assignment pinned"] * (assignment == "pinned"):
+        refuse_networks(fabric, option)
     keep, previous = (build and by_new_names(build, fabric) for build in (keep, previous))
     top = chosen_root(fabric, routing, root)
     given = regulated.routes if regulated is not None and assignment == "fixed" and routing == "auto" else None
