@@ -5,17 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
-from tagloom.graph.trees import flooding_links
-from tagloom.platforms.port_names import channel_name
 from tagloom.records.detours import PROTECTIONS
 from tagloom.records.switch_state import MAX_VLAN
 from tagloom.route.any_order.plan import any_protected
 from tagloom.route.detours import find_detours, order_beside
-from tagloom.route.plannable import refuse_networks
+from tagloom.route.plannable import refuse_networks, refuse_uplinks
 from tagloom.verify import dependencies
 from tagloom.weave import name_detours, weave_detours
 
@@ -52,21 +48,6 @@ def refuse_protection(fabric: Fabric, protect: str, assignment: str) -> None:
     if protect != "none":
         refuse_uplinks(fabric, f"--protect {protect}")
         refuse_networks(fabric, f"--protect {protect}")
-
-
-def refuse_uplinks(fabric: Fabric, option: str) -> None:
-    """Raise InputError for what is not known of frames that are flooded to uplinks."""
-    if names := [fabric.hosts[u].name for u in fabric.uplinks.tolist()]:
-        rule = "a fabric without uplinks: what becomes of floods to them after a loss is not followed"
-        raise InputError([Finding(option, rule, " ".join(names))])
-
-
-def refuse_confined(fabric: Fabric, state: FabricState, option: str) -> None:
-    """Raise InputError for what is not known of states in which some port of a link floods nothing."""
-    quiet = np.flatnonzero(~flooding_links(fabric, state))
-    if len(quiet):
-        rule = "switches that flood by all ports, whose hosts can move to other VLANs: pinned assignment has one"
-        raise InputError([Finding(option, rule, f"floods do not pass {channel_name(fabric, 2 * int(quiet[0]))}")])
 
 
 def with_detours(

@@ -8,14 +8,13 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from tagloom import platforms
-from tagloom.pipeline.protecting import refuse_confined, refuse_uplinks
 from tagloom.platforms.port_names import channel_name
 from tagloom.records.fabric_pair import shared_part
 from tagloom.records.switch_state import FlowControl, dead_states
 from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
 from tagloom.render import lines_of, parse, read_text
 from tagloom.rollout import ProofServices
-from tagloom.route.plannable import refuse_networks
+from tagloom.route.plannable import refuse_confined, refuse_networks, refuse_uplinks
 from tagloom.verify import (
     Plan,
     foreign_findings,

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tagloom import platforms
 from tagloom.errors import Finding, InputError
+from tagloom.graph.trees import flooding_links
+from tagloom.platforms.port_names import channel_name
 
 if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
+    from tagloom.records.switch_state import FabricState
 
 
 def plannable(fabric: Fabric, *, spoken: bool = True, networks: bool = False) -> None:
@@ -48,3 +53,18 @@ def refuse_networks(fabric: Fabric, what: str) -> None:
     """Raise InputError for a fabric of several networks, which `what` do not cover yet."""
     if findings := _several_networks(fabric, what):
         raise InputError(findings)
+
+
+def refuse_uplinks(fabric: Fabric, option: str) -> None:
+    """Raise InputError for what is not known of frames that are flooded to uplinks."""
+    if names := [fabric.hosts[u].name for u in fabric.uplinks.tolist()]:
+        rule = "a fabric without uplinks: what becomes of floods to them after a loss is not followed"
+        raise InputError([Finding(option, rule, " ".join(names))])
+
+
+def refuse_confined(fabric: Fabric, state: FabricState, option: str) -> None:
+    """Raise InputError for what is not known of states in which some port of a link floods nothing."""
+    quiet = np.flatnonzero(~flooding_links(fabric, state))
+    if len(quiet):
+        rule = "switches that flood by all ports, whose hosts can move to other VLANs: pinned assignment has one"
+        raise InputError([Finding(option, rule, f"floods do not pass {channel_name(fabric, 2 * int(quiet[0]))}")])
