@@ -27,15 +27,16 @@ def confined_findings(fabric: Fabric, state: FabricState) -> Iterator[Finding]:
     port where it was learned, which a flood may not include, so in a VLAN of which some link's port floods nothing no
     link's port may learn. Nor may an entry for an address that no host has lead to a port that floods nothing.
     """
-    links = [fabric.port_channel[s, 1 : switch.ports + 1] >= 0 for s, switch in enumerate(state.values())]
+    states = [state[switch.name] for switch in fabric.switches]
+    links = [fabric.port_channel[s, 1 : held.ports + 1] >= 0 for s, held in enumerate(states)]
     vlans: set[int] = set()
-    for held, mine in zip(state.values(), links, strict=True):
+    for held, mine in zip(states, links, strict=True):
         quiet = mine & held.enabled & ~held.flooding
         if quiet.any():
             vlans |= set(held.vlans[(held.membership[:, quiet] != Membership.NONE).any(axis=1)].tolist())
     if not vlans:
         return
-    for switch, held, mine in zip(fabric.switches, state.values(), links, strict=True):
+    for switch, held, mine in zip(fabric.switches, states, links, strict=True):
         platform = platforms.of(switch)
         joined = (held.membership[np.isin(held.vlans, list(vlans))] != Membership.NONE).any(axis=0)
         for at in np.flatnonzero(mine & held.enabled & held.learning & joined)[:1].tolist():
