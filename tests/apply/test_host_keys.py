@@ -1,9 +1,13 @@
 """A host key takes the place of another one only where that was said, and for that host alone."""
 
+from pathlib import Path
+
 import paramiko
 import pytest
 
 from tagloom.adapters import host_keys
+from tagloom.adapters.ssh import Access
+from tagloom.cli.bootstrapping import is_looked_in, known_hosts_of
 from tagloom.errors import InputError
 
 OLD, NEW = (paramiko.RSAKey.generate(1024) for _ in range(2))
@@ -50,3 +54,14 @@ def test_a_file_that_is_no_known_hosts_is_a_finding(tmp_path):
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(InputError):
         host_keys.enrol(path, "192.0.2.1", 22, NEW)
+
+
+@pytest.mark.parametrize(
+    ("named", "plugin", "looked_in"), [("", False, False), ("", True, True), ("~/keys", False, True)]
+)
+def test_pushes_look_where_the_key_is_put_if_the_inventory_says_so(tmp_path, named, plugin, looked_in):
+    if plugin:
+        (tmp_path / "tagloom.yml").touch()
+    access = Access("192.0.2.1", 22, "admin", "", known_hosts=named)
+    assert is_looked_in(access, tmp_path) is looked_in
+    assert known_hosts_of(access, tmp_path) == (Path(named).expanduser() if named else tmp_path / "known_hosts")

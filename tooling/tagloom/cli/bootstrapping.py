@@ -245,6 +245,8 @@ def _type(
             wrong = mistaken(switch.model, connection.identity(), switch.name)
     if wrong:
         raise InputError(wrong)
+    if not is_looked_in(access, inventory):
+        screen.remark(f"note      pushes look in ~/.ssh/known_hosts: give all hosts tagloom_known_hosts: {known_hosts}")
     screen.say(
         f"login     {access.user} at {access.host}:{access.port} works",
         f"host key  {key.get_name()} {key.fingerprint} {'enrolled' if enrolled else 'is the one'} in {known_hosts}",
@@ -258,6 +260,20 @@ def known_hosts_of(access: Access, inventory: Path) -> Path:
     """Return the file of a switch's host key: the inventory's, else that beside it."""
     beside = (inventory if inventory.is_dir() else inventory.parent) / "known_hosts"
     return Path(access.known_hosts or beside).expanduser()
+
+
+def is_looked_in(access: Access, inventory: Path) -> bool:
+    """Return whether pushes look for a switch's key where `known_hosts_of` says, not in the user's own file.
+
+    They do where the inventory names the file, and where our inventory plugin finds it beside its own. Where keys are
+    not checked, it does not matter.
+    """
+    folder = inventory if inventory.is_dir() else inventory.parent
+    return (
+        bool(access.known_hosts)
+        or not access.host_key_checking
+        or any((folder / name).is_file() for name in ("tagloom.yml", "tagloom.yaml"))
+    )
 
 
 def open_stream(args: argparse.Namespace, name: str) -> Stream:

@@ -14,6 +14,7 @@ from tagloom.cli.applying import context_of, prove_and_apply, pushed_payload
 from tagloom.cli.bootstrapping import (
     SERVER_SECONDS,
     contact_of,
+    is_looked_in,
     known_hosts_of,
     logins,
     network_given,
@@ -76,6 +77,7 @@ def _replace(args: argparse.Namespace, screen: Screen) -> int:
         if not prepared.proof.proven:
             rule = "nothing goes to a switch that was not proven"
             raise PlanError(rule, str(next(iter(prepared.proof.findings), "")), f"tagloom verify {build}")
+        _refuse_other_known_hosts(access[switch.name], site.inventory)
         box = _Box(switch, access[switch.name], known_hosts_of(access[switch.name], site.inventory))
         lines = _first_lines(args, prepared, box, network, site.inventory) if network is not None else ()
         _look(args, screen, box, site.directory("replace"), stack)
@@ -103,6 +105,13 @@ def _check_words(args: argparse.Namespace, wrong: Findings) -> None:
             split_address(args.telnet)
         except ValueError:
             wrong.findings.append(Finding("--telnet", "HOST or HOST:PORT", args.telnet))
+
+
+def _refuse_other_known_hosts(access: Access, inventory: Path) -> None:
+    """Raise InputError where the push that joins the box would look for its key in another file."""
+    if not is_looked_in(access, inventory):
+        rule = f"a file of the inventory's own, such as {known_hosts_of(access, inventory)}, as a variable of all hosts"
+        raise InputError([Finding("tagloom_known_hosts", rule, "none")])
 
 
 def _applied(site: Any) -> Path:
