@@ -76,6 +76,7 @@ PAGES = {
     "abort": "rollouts.md",
     "repair": "repair.md",
     "replace": "replacing.md",
+    "record": "recording.md",
     "backup": "status.md",
     "regulate": "timetable.md",
     "timetable": "timetable.md",
