@@ -141,7 +141,7 @@ def test_all_bad_values_are_named_at_once():
     with pytest.raises(InputError) as raised:
         one_link(Eee(-1.0, 182e-6, float("nan"), lpi_power=2.0), 1.0, 0, 1e9)
     wheres = [finding.where for finding in raised.value.findings]
-    assert wheres == ["--load", "--timeout", "--tw", "--lpi-power", "--frame-bytes"]
+    assert wheres == ["--load", "--idle-timeout", "--tw", "--lpi-power", "--frame-bytes"]
 
 
 def test_the_phy_table_holds_the_measured_switch_and_only_1000base_t_sleeps_together():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.graph.next_channels import NextChannels, Parting, next_channels
-from tagloom.graph.paths import channel_load
+from tagloom.graph.paths import path_lengths
 from tagloom.graph.trees import per_switch
 from tagloom.records.routes import DELIVERED, UNUSED, Relation, Routes
 
@@ -67,19 +67,26 @@ def _one_per_switch(fabric: Fabric, routes: Routes, root: NDArray[np.int32]) -> 
     """Return one tree for each of the switches `root`, int32[len(root), N], the least loaded with those before it."""
     if len(root) == routes.sources:
         return routes.trees[np.argsort(routes.root)]
-    load = np.zeros(len(fabric.tail))
+    load, depth = np.zeros(len(fabric.tail)), path_lengths(fabric, routes)
+    hosts = np.bincount(fabric.host_switch, minlength=len(fabric.switches))
     chosen: list[int] = []
     for switch in root.tolist():
         sources = np.flatnonzero(routes.root == switch).tolist()
-        sums = [load + _load_of_one(fabric, routes, source) for source in sources]
+        sums = [load + _load_of_one(fabric, routes.trees[s], depth[s], hosts) * hosts[switch] for s in sources]
         best = int(np.argmin([float((each**2).sum()) for each in sums]))
         load = sums[best]
         chosen.append(sources[best])
     return routes.trees[chosen]
 
 
-def _load_of_one(fabric: Fabric, routes: Routes, source: int) -> NDArray[np.float64]:
-    """Return the load of each channel if all hosts of a source's switch send along its tree, float64[C]."""
-    senders = np.zeros(int((fabric.host_switch == routes.root[source]).sum()), np.int32)
-    tree = Routes(routes.method, routes.reason, senders, routes.root[[source]], routes.trees[[source]])
-    return channel_load(fabric, tree)
+def _load_of_one(
+    fabric: Fabric, tree: NDArray[np.int32], depth: NDArray[np.int32], hosts: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the load of each channel if one host sends to all along a tree: the hosts behind it, float64[C]."""
+    load, behind = np.zeros(len(fabric.tail)), hosts.astype(np.float64)
+    for switch in np.argsort(-depth, kind="stable").tolist():
+        channel = int(tree[switch])
+        if channel >= 0:
+            load[channel] = behind[switch]
+            behind[fabric.tail[channel]] += behind[switch]
+    return load
