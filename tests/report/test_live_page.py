@@ -20,6 +20,7 @@ from tagloom.operate.clock_document import written
 from tagloom.read import format_fabric
 from tagloom.records.observation import Counters, Observation
 from tagloom.records.timetable import ClockStatus
+from terminal import HEARS_INTERRUPTS
 from waiting import until
 
 RING = make_fabric("ring", 4, model="powerconnect-5324")
@@ -58,7 +59,9 @@ class Served:
             self.read(time.time() - 60 * (2 - n))
         words = ["report", home / "b", "--serve", "0", "--traffic", self.history, "-i", self.inventory]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tagloom.cli", *map(str, words)], stdout=subprocess.PIPE, text=True
+            [*HEARS_INTERRUPTS, sys.executable, "-m", "tagloom.cli", *map(str, words)],
+            stdout=subprocess.PIPE,
+            text=True,
         )
         first = self.process.stdout.readline()
         self.url = re.search(r"http://127\.0\.0\.1:\d+/", first)[0]

@@ -245,8 +245,9 @@ def test_a_saving_that_slows_the_run_too_much_is_told_to_cost_more(site):
 def test_sleep_that_slows_the_run_too_much_is_told_to_cost_more(sleepy):
     found = sleepy[1]
     assert energy_verdict(forecast_payload(found.forecast))[0]  # of the switches alone, it pays
-    hosts = energy(found.fabric, found.fabric, found.forecast, Rates(host_watts=90.0))
-    good, words = energy_verdict(forecast_payload(replace(found.forecast, energy=hosts)))
+    slow = replace(found.forecast, seconds_predicted=replace(found.forecast.seconds_predicted, value=1.2))
+    hosts = energy(found.fabric, found.fabric, slow, Rates(host_watts=90.0))
+    good, words = energy_verdict(forecast_payload(replace(slow, energy=hosts)))
     assert not good
     assert "costs more than it saves" in words
 

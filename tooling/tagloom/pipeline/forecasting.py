@@ -212,13 +212,12 @@ def run_cell(cell: Cell) -> dict[str, Any]:
     try:
         build = _build(cell.build)
         settings = None if cell.settings == NONE else Path(cell.settings)
-        after = with_links_off(build.fabric, [], settings)
-        traffic = traffic_of(Path(cell.traffic), after, cell.placement, cell.seconds)
+        traffic = traffic_of(Path(cell.traffic), build.fabric, cell.placement, cell.seconds)
         times = cell.timeout_seconds, cell.sleep_seconds, cell.wake_seconds
         eee = replace(
             POWERCONNECT_5548, timeout_seconds=times[0], sleep_seconds=times[1], wake_seconds=times[2], source="swept"
         )
-        found = predict(build.fabric.with_links_up(), after, traffic, eee)
+        found = predict_build(build, Question(traffic, settings, eee))
     except TagloomError as error:
         return row_of(cell, str(error).replace("\n", "; "))
     row = row_of(cell, "") | {key: getattr(found, key).value for key in FIGURES}
