@@ -83,7 +83,9 @@ def test_the_verdict_is_what_frames_do(data):
     family, dims, options = data.draw(st.sampled_from(SMALL_FABRICS + AGGREGATED))
     assignment = data.draw(st.sampled_from(["fixed", "renamed", "pinned"]))
     fabric = make_fabric(family, *dims, **options)
-    state = damage(data.draw, fabric, weave(fabric, route(fabric, "auto", assignment), assignment).state)
+    # the PowerConnects among them flood by every port
+    routing = "tree" if assignment == "pinned" and fabric.switches[0].model != "linux-bridge" else "auto"
+    state = damage(data.draw, fabric, weave(fabric, route(fabric, routing, assignment), assignment).state)
     proof = verify(fabric, state)
     plane = Dataplane(fabric, state)
     names = [host.name for host in fabric.hosts]
