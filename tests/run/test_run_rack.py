@@ -9,33 +9,20 @@ from pathlib import Path
 import pytest
 
 from fabrics import ROOT
+from holding import context
 from tagloom.adapters.snmp import Snmp
 from tagloom.adapters.timetable_memory import TimetableMemory
-from tagloom.apply.abort import JOURNAL, LOCK
-from tagloom.apply.journal import Journal
-from tagloom.apply.lock import FabricLock
-from tagloom.apply.playbook import Ansible
 from tagloom.apply.site import Site
 from tagloom.cli import main
 from tagloom.lab import process
 from tagloom.lab.directory import Order
 from tagloom.observe import observe_all
 from tagloom.operate.clock import Jobs, LoadProbe, TimetableController
-from tagloom.operate.waves import ApplyContext
 from tagloom.read import fabric_of, read_fabric, read_snmp_settings
 from tagloom.read.timetable_file import read_timetable
 from tagloom.records.timetable import Watch
 
 EVENING = datetime(2026, 11, 20, 20, 5, tzinfo=UTC).timestamp()
-
-
-@contextlib.contextmanager
-def context(site):
-    """Take the fabric's lock and open its journal, as the command does."""
-    home = site.home
-    with Ansible(site) as ansible, FabricLock(home / LOCK, "test", print) as lock, Journal(home / JOURNAL) as journal:
-        journal.interrupt()
-        yield ApplyContext(ansible, journal, lock)
 
 
 class FastClock:

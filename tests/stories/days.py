@@ -22,14 +22,11 @@ from pathlib import Path
 import networkx as nx
 
 from fabrics import ROOT
+from holding import context
 from tagloom import platforms
 from tagloom.adapters.snmp import Snmp
 from tagloom.adapters.timetable_memory import TimetableMemory
 from tagloom.apply import abort
-from tagloom.apply.abort import JOURNAL, LOCK
-from tagloom.apply.journal import Journal
-from tagloom.apply.lock import FabricLock
-from tagloom.apply.playbook import Ansible
 from tagloom.apply.site import Site
 from tagloom.cli.keeping import warm
 from tagloom.cli.screen import Screen
@@ -38,7 +35,6 @@ from tagloom.observe import CARRIER, PASSING, observe_all
 from tagloom.operate.clock import LoadProbe, TimetableController
 from tagloom.operate.repair_runs import what_runs
 from tagloom.operate.repair_watch import RepairWatch
-from tagloom.operate.waves import ApplyContext
 from tagloom.platforms.grammar import switchwide
 from tagloom.read import fabric_of, read_snmp_settings
 from tagloom.read.timetable_file import read_timetable
@@ -297,15 +293,6 @@ class Days:
         self.evening()
         self.day.seconds = time.monotonic() - began
         return self.day
-
-
-@contextlib.contextmanager
-def context(site):
-    """Take the fabric's lock and open its journal, as the command does."""
-    home = site.home
-    with Ansible(site) as ansible, FabricLock(home / LOCK, "days", print) as lock, Journal(home / JOURNAL) as journal:
-        journal.interrupt()
-        yield ApplyContext(ansible, journal, lock)
 
 
 def main():

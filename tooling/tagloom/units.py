@@ -47,6 +47,15 @@ def format_mac(mac: int, style: str = "colon") -> str:
     return ":".join(digits[i : i + 2] for i in range(0, 12, 2))
 
 
+def joined_address(host: str, port: int) -> str:
+    """Return a host and a port as `split_address` reads them.
+
+    >>> joined_address("192.0.2.1", 2201), joined_address("2001:db8::1", 22)
+    ('192.0.2.1:2201', '[2001:db8::1]:22')
+    """
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 def split_address(text: str, default: int = 0, *, any_free: bool = False) -> tuple[str, int]:
     """Return the host and port of ``host``, ``host:port``, ``2001:db8::1`` or ``[2001:db8::1]:port``.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import paramiko
 
-from tagloom.adapters.ssh import SSH_PORT
+from tagloom.adapters.ssh import known_name
 from tagloom.errors import DeviceError, Finding, InputError
 from tagloom.storage.whole import write_whole
 
@@ -61,24 +61,20 @@ def enrol(path: Path, host: str, port: int, key: paramiko.PKey, *, instead: bool
     if any(each == key for each in known.values()):
         return False
     if known and not instead:
-        expected = f"no key of {_label(host, port)}, or the one that it shows ({key.fingerprint})"
+        expected = f"no key of {known_name(host, port)}, or the one that it shows ({key.fingerprint})"
         actual = "another: where the switch was replaced, type: "
-        actual += f"ssh-keygen -R '{_label(host, port)}' -f {path}, then tagloom bootstrap again"
+        actual += f"ssh-keygen -R '{known_name(host, port)}' -f {path}, then tagloom bootstrap again"
         raise InputError([Finding(str(path), expected, actual)])
-    entry = f"{_label(host, port)} {key.get_name()} {key.get_base64()}\n"
+    entry = f"{known_name(host, port)} {key.get_name()} {key.get_base64()}\n"
     try:
         text = path.read_text("utf-8") if path.is_file() else ""
     except (OSError, UnicodeDecodeError) as error:
         raise InputError([Finding(str(path), "a known_hosts file that can be read", str(error))]) from None
-    lines = [kept for line in text.splitlines(keepends=True) if (kept := _without(line, _label(host, port)))]
+    lines = [kept for line in text.splitlines(keepends=True) if (kept := _without(line, known_name(host, port)))]
     if lines and not lines[-1].endswith("\n"):
         lines[-1] += "\n"
     write_whole(path, "".join([*lines, entry]))
     return True
-
-
-def _label(host: str, port: int) -> str:
-    return host if port == SSH_PORT else f"[{host}]:{port}"
 
 
 def _known(path: Path, host: str, port: int) -> dict[str, paramiko.PKey]:
@@ -86,7 +82,7 @@ def _known(path: Path, host: str, port: int) -> dict[str, paramiko.PKey]:
         keys = paramiko.HostKeys(str(path)) if path.is_file() else paramiko.HostKeys()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError([Finding(str(path), "a known_hosts file that can be read", str(error))]) from None
-    return dict(keys.lookup(_label(host, port)) or {})
+    return dict(keys.lookup(known_name(host, port)) or {})
 
 
 def _without(line: str, label: str) -> str:

@@ -83,10 +83,15 @@ def _host_keys(path: Path, changed_ns: int) -> paramiko.HostKeys:
 _reading_host_keys = Lock()
 
 
+def known_name(host: str, port: int) -> str:
+    """Return what a known_hosts file calls an SSH server."""
+    return host if port == SSH_PORT else f"[{host}]:{port}"
+
+
 def _introduce_host(wire: BaseConnection, access: Access) -> None:
     """Load into a connection the keys that known_hosts has of its host, and no others."""
     path = Path(access.known_hosts or "~/.ssh/known_hosts").expanduser()
-    name = access.host if access.port == SSH_PORT else f"[{access.host}]:{access.port}"
+    name = known_name(access.host, access.port)
     with _reading_host_keys:
         keys = _host_keys(path, path.stat().st_mtime_ns).lookup(name) if path.is_file() else None
     build = wire._build_ssh_client  # noqa: SLF001 - netmiko itself can only be told of a file, which it reads whole

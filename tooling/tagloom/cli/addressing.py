@@ -9,7 +9,17 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagloom.cli.inputs import LAB, Findings, inventory_of, seconds_of, site_of, snmp_reader, snmp_settings_of
+from tagloom.cli.inputs import (
+    LAB,
+    Findings,
+    folder_of,
+    inventory_of,
+    logins_of,
+    seconds_of,
+    site_of,
+    snmp_reader,
+    snmp_settings_of,
+)
 from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO, Screen
 from tagloom.cli.words import Commands, Parser, snmp_words
 from tagloom.errors import Finding, TagloomError
@@ -50,7 +60,7 @@ def _learn(args: argparse.Namespace, screen: Screen) -> int:
 def _source(args: argparse.Namespace) -> str:
     """Return what to ask: snmp, ssh, or auto for SSH where SNMP shows none; without any setting of SNMP, SSH alone."""
     inventory = args.inventory or LAB
-    beside = (inventory if inventory.is_dir() else inventory.parent) / "snmp.yml"
+    beside = folder_of(inventory) / "snmp.yml"
     set_up = args.snmp or beside.is_file() or {"TAGLOOM_SNMP_USER", "TAGLOOM_SNMP_COMMUNITY"} & os.environ.keys()
     return "ssh" if args.over == "auto" and not set_up else str(args.over)
 
@@ -60,12 +70,9 @@ def _pages(args: argparse.Namespace) -> ReadPages:
 
     def read(models: Mapping[str, Platform]) -> tuple[dict[str, str], dict[str, str]]:
         from tagloom.adapters.address_tables import read_address_tables
-        from tagloom.apply.playbook import Ansible
 
         try:
-            site = site_of(args)
-            with Ansible(site) as ansible:
-                known = ansible.access(site.directory("access"))
+            known = logins_of(site_of(args))
         except TagloomError as error:
             return {}, dict.fromkeys(models, "; ".join(str(error).splitlines()))
         return read_address_tables(models, known)

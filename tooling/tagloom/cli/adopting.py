@@ -6,17 +6,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagloom.cli.inputs import Findings, inventory_words, site_of, snmp_reader, snmp_settings_of
+from tagloom.cli.inputs import Findings, inventory_words, logins_of, site_of, snmp_reader, snmp_settings_of
 from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO, Screen
 from tagloom.cli.words import Commands, snmp_words
 from tagloom.errors import Finding
 from tagloom.storage.whole import write_whole
+from tagloom.units import joined_address
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from tagloom.apply.site import Site
     from tagloom.platforms import Platform
 
 
@@ -37,7 +37,7 @@ def _adopt(args: argparse.Namespace, screen: Screen) -> int:
         found.findings.append(Finding(str(args.output), "a new file, or --replace", "one that is there"))
     found.end()
     assert site is not None and settings is not None  # noqa: S101, PT018 - else there are findings
-    known = _logins(site)
+    known = logins_of(site)
     addresses = {name: _address(variables) for name, variables in known.items()}
     called = {each.mac: each.name for each in reversed([each for names in listed for each in names.addresses])}
 
@@ -84,22 +84,12 @@ def _next_words(args: argparse.Namespace) -> str:
     return f"{plan}, then {over}" if args.running is not None else plan
 
 
-def _logins(site: Site) -> dict[str, dict[str, Any]]:
-    """Return by switch of the inventory how it is logged in to, as Ansible says."""
-    from tagloom.apply.playbook import Ansible
-
-    with Ansible(site) as ansible:
-        return ansible.access(site.directory("access"))
-
-
 def _address(variables: Mapping[str, Any]) -> str:
     """Return where a switch is managed, in a fabric file's words. Raises InputError for variables that say no place."""
     from tagloom.adapters.ssh import SSH_PORT, Access
 
     access = Access.of_host(variables)
-    if access.port == SSH_PORT:
-        return access.host
-    return f"[{access.host}]:{access.port}" if ":" in access.host else f"{access.host}:{access.port}"
+    return access.host if access.port == SSH_PORT else joined_address(access.host, access.port)
 
 
 def add(commands: Commands) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagloom.cli.inputs import Findings, site_of
+from tagloom.cli.inputs import Findings, folder_of, logins_of, site_of
 from tagloom.cli.screen import GOOD
 from tagloom.errors import DeviceError, Finding, InputError
 from tagloom.units import split_address
@@ -148,7 +148,7 @@ def snmp_given(inventory: Path | None, *, secretly: bool) -> Credentials | None:
     from tagloom.read import read_snmp_settings
     from tagloom.read.snmp_settings import VARIABLES
 
-    home = None if inventory is None else inventory if inventory.is_dir() else inventory.parent
+    home = None if inventory is None else folder_of(inventory)
     page = home / "snmp.yml" if home is not None and (home / "snmp.yml").is_file() else None
     if page is None and not any(os.environ.get(name) for name in VARIABLES):
         return None
@@ -166,12 +166,9 @@ def snmp_given(inventory: Path | None, *, secretly: bool) -> Credentials | None:
 def logins(args: argparse.Namespace, inventory: Path) -> dict[str, Access]:
     """Return how Ansible logs in to each switch, vaults and all. Raises InputError."""
     from tagloom.adapters.ssh import Access
-    from tagloom.apply.playbook import Ansible
 
     args.inventory = inventory
-    site = site_of(args)
-    with Ansible(site) as ansible:
-        return {name: Access.of_host(known) for name, known in ansible.access(site.directory("access")).items()}
+    return {name: Access.of_host(known) for name, known in logins_of(site_of(args)).items()}
 
 
 def contact_of(
@@ -258,8 +255,7 @@ def _type(
 
 def known_hosts_of(access: Access, inventory: Path) -> Path:
     """Return the file of a switch's host key: the inventory's, else that beside it."""
-    beside = (inventory if inventory.is_dir() else inventory.parent) / "known_hosts"
-    return Path(access.known_hosts or beside).expanduser()
+    return Path(access.known_hosts or folder_of(inventory) / "known_hosts").expanduser()
 
 
 def is_looked_in(access: Access, inventory: Path) -> bool:
@@ -268,7 +264,7 @@ def is_looked_in(access: Access, inventory: Path) -> bool:
     They do where the inventory names the file, and where our inventory plugin finds it beside its own. Where keys are
     not checked, it does not matter.
     """
-    folder = inventory if inventory.is_dir() else inventory.parent
+    folder = folder_of(inventory)
     return (
         bool(access.known_hosts)
         or not access.host_key_checking

@@ -110,11 +110,24 @@ def listening_at(text: str, where: str) -> tuple[str, int]:
     return host, number
 
 
+def folder_of(inventory: Path) -> Path:
+    """Return the directory of an inventory, which settings and known_hosts stand in."""
+    return inventory if inventory.is_dir() else inventory.parent
+
+
+def logins_of(site: Any) -> dict[str, dict[str, Any]]:
+    """Return how each switch of an inventory is logged in to, as Ansible says, vaults and all. Raises TagloomError."""
+    from tagloom.apply.playbook import Ansible
+
+    with Ansible(site) as ansible:
+        return ansible.access(site.directory("access"))
+
+
 def snmp_settings_of(args: argparse.Namespace, inventory: Path) -> Any:
     """Read SNMP settings: those named, those beside the inventory, and the environment's secrets. Raises InputError."""
     from tagloom.read import read_snmp_settings
 
-    beside = (inventory if inventory.is_dir() else inventory.parent) / "snmp.yml"
+    beside = folder_of(inventory) / "snmp.yml"
     return read_snmp_settings(args.snmp or (beside if beside.is_file() else None), os.environ, args.snmp_version)
 
 

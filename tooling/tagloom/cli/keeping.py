@@ -14,7 +14,9 @@ from tagloom.cli.applying import context_at
 from tagloom.cli.inputs import (
     Findings,
     add_window_option,
+    folder_of,
     listening_at,
+    logins_of,
     seconds_of,
     site_of,
     snmp_reader,
@@ -64,11 +66,10 @@ class _WallClock:
         self._woken.set()
 
 
-def _site(args: argparse.Namespace) -> Any:
-    """Return where switches are, whose maintenance windows can be read. Raises InputError."""
+def _place(args: argparse.Namespace) -> tuple[Any, Any]:
+    """Return where switches are, and their maintenance windows. Raises InputError."""
     site = site_of(args)
-    windows_of(args, site)
-    return site
+    return site, windows_of(args, site)
 
 
 def _run(args: argparse.Namespace, screen: Screen) -> int:
@@ -91,14 +92,14 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
     listening = checked(lambda: listening_at(args.metrics_port, "--metrics-port"), None) if args.metrics_port else None
     all_found.findings += _wrong_shares(args)
     table = checked(lambda: read_timetable(args.timetable, args.timezone), None)
-    site = checked(lambda: _site(args), None)
+    site, windows = checked(lambda: _place(args), (None, None))
     fabric = checked(lambda: fabric_of(site.inventory), None) if site is not None else None
     if table is not None and fabric is not None:
         with screen.waiting("planning and proving every setting"):
             checked(lambda: timetabling.check_settings(fabric, table, site.share / "templates"), None)
     all_found.end()
     assert fabric is not None  # noqa: S101 - else there are findings
-    home = args.state or (site.inventory if site.inventory.is_dir() else site.inventory.parent) / "run"
+    home = args.state or folder_of(site.inventory) / "run"
     reported: list[dict[str, Any]] = []
 
     def tell(at: float, text: str) -> None:
@@ -126,7 +127,7 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
             every_seconds=every,
             dry_run=args.dry_run,
             allow_interrupt=args.allow == "interrupt",
-            windows=windows_of(args, site),
+            windows=windows,
         )
 
         if hook is not None:
@@ -247,7 +248,6 @@ def warm(
     from tagloom.adapters.connect import connect
     from tagloom.adapters.ssh import Access
     from tagloom.adapters.warm_sessions import WarmSessions
-    from tagloom.apply.playbook import Ansible
     from tagloom.observe import CARRIER, observe_all, ports_up
     from tagloom.operate.direct_push import DirectHost, DirectPush
     from tagloom.operate.rehearsal import rehearse
@@ -257,8 +257,8 @@ def warm(
     with screen.waiting("compiling what repairs need, once per installation"):
         rehearse(site.share / "templates")
     try:
-        with screen.waiting("asking Ansible how switches are logged in to"), Ansible(site) as ansible:
-            known = ansible.access(site.directory("access"))
+        with screen.waiting("asking Ansible how switches are logged in to"):
+            known = logins_of(site)
         reached = {s.name: (s, Access.of_host(known[s.name])) for s in fabric.live if s.name in known}
     except TagloomError as error:
         controller.tell(time.time(), f"repairs log in when they are due: {str(error).replace(chr(10), '; ')}")

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 from tagloom.errors import DeviceError, Finding, InputError
 from tagloom.measure import loops
 from tagloom.records.measurement import PeerClock
-from tagloom.units import split_address
+from tagloom.units import joined_address, split_address
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -70,7 +70,7 @@ def parse_place(text: str, port: int, where: str) -> Place:
 
 def format_place(place: Place) -> str:
     """Return a place as `parse_place` reads it."""
-    return f"[{place[0]}]:{place[1]}" if ":" in place[0] else f"{place[0]}:{place[1]}"
+    return joined_address(*place)
 
 
 def check_allowed_network(address: str, allowed: Sequence[Network], where: str) -> None:

@@ -17,7 +17,7 @@ from tagloom.read.history import zone_of
 from tagloom.records.detours import PROTECTIONS
 from tagloom.records.timetable import ALL_ON, Rule, Timetable
 from tagloom.storage.document import read_yaml, shown
-from tagloom.units import split_address
+from tagloom.units import joined_address, split_address
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -115,8 +115,7 @@ def format_timetable(table: Timetable) -> str:
         if (value := getattr(table, key)) != getattr(Timetable, key):
             payload[key] = value
     if table.traps is not None:
-        host, port = table.traps
-        payload["traps"] = {"listen": f"[{host}]:{port}" if ":" in host else f"{host}:{port}"}
+        payload["traps"] = {"listen": joined_address(*table.traps)}
     return yaml.safe_dump(payload, sort_keys=False)
 
 
