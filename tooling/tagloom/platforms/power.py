@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 LPI_POWER = 0.1  # of a port's watts while it sleeps, as the Vigo group's simulators take it; Miwa et al. quote 0.3
 LATENCY_SECONDS = 2.75e-6  # of a PowerConnect 5324, the shortest of Koibuchi et al. 2011, table 4
-ABSURD_WATTS = 100_000.0
+ABSURD_WATTS = 100_000.0  # more of a switch or a port is taken for another unit
 KEYS = {"base", "per_port", "transceiver", "source", "datasheet"}
 
 
@@ -79,6 +79,12 @@ def latency_seconds(model: str) -> float:
     """Return what a switch adds to a short message (Koibuchi et al. 2011, table 4); a 5324's where nobody measured."""
     measured = platforms.load(model).latency_seconds
     return LATENCY_SECONDS if measured is None else measured
+
+
+def power_sources(fabric: Fabric, power: Mapping[str, PortWatts] | None = None) -> str:
+    """Return where the watts of a fabric's switches are from, each source once."""
+    tables = [_table(model, power) for model in sorted({switch.model for switch in fabric.switches})]
+    return "; ".join(dict.fromkeys(table.source for table in tables if table is not None))
 
 
 def _table(model: str, power: Mapping[str, PortWatts] | None) -> PortWatts | None:

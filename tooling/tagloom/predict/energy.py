@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.forecast import Forecast
 
-JOULES_PER_KWH = 3.6e6
-YEAR_HOURS = 8766.0
+JOULES_PER_KWH = 3.6e6  # exact
+YEAR_HOURS = 8766.0  # of 365.25 days
 CURRENCY = re.compile(r"[^\W\d_]{0,3}|[€$£¥₹₩]")
-TABLE_6 = "both ends at full power while a link goes down and comes up again; Koibuchi et al. 2011, tables 2 and 6"
+TABLE_6 = (
+    "both ends at full power for the least seconds a link is known to be away (Koibuchi et al. 2011, tables 2 and 6)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,9 @@ def energy(
         joules(_low(found.watts_before), base.value),
         joules(_high(found.watts_before), base.value),
     )
-    after_figure = Figure(j_after, "J", f"{source}, less what EEE saves, with the transitions", least, most)
+    after_figure = Figure(
+        j_after, "J", f"{source}, less what EEE saves, with the transitions at their least", least, most
+    )
     slower = predicted.value - base.value
     spared = found.watts_before.value * base.value - (found.watts_after.value - eee.value) * predicted.value
     even = None
@@ -98,7 +102,7 @@ def energy(
     pays = None
     if transition and off.value > 0:
         pays_source = "transition joules over watts saved"
-        pays = Figure(transition / off.value, "s", pays_source, transition / _high(off), transition / _low(off))
+        pays = Figure(transition / off.value, "s", pays_source, transition / _high(off))
 
     def per_kwh(figure: Figure, rate: float | None, unit: str, name: str) -> Figure | None:
         if rate is None:
@@ -109,7 +113,7 @@ def energy(
     return Energy(
         before_figure,
         after_figure,
-        Figure(transition, "J", TABLE_6, 0.0, transition),
+        Figure(transition, "J", TABLE_6, 0.0, None if transition else 0.0),
         pays,
         year,
         per_kwh(before_figure, rates.price_per_kwh, rates.currency, "--price"),
@@ -124,7 +128,8 @@ def energy(
 def transition_joules(before: Fabric, after: Fabric, power: Mapping[str, PortWatts] | None = None) -> float:
     """Return the joules of all link transitions, there and back: the watts of both ends at the higher speed.
 
-    Table 6 has the seconds of a link that comes up, and of each change of speed; models it does not name count none.
+    Table 6 has the least seconds of a link that comes up, and of each change of speed; models it does not name count
+    none.
     """
     charged = []
     for i, (old, new) in enumerate(zip(before.links, after.links, strict=True)):

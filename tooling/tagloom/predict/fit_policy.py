@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-FLOOR_SECONDS = 1e-9
+FLOOR_SECONDS = 1e-9  # times are sought from here
 STARTS = (0.25, 1.0, 4.0)  # factors on a first guess of the time-out: the sum of squares has several minima
 TS_STARTS = (1e-5, 182e-6, 1e-3)
 

@@ -10,7 +10,7 @@ import numpy as np
 from tagloom import platforms
 from tagloom.errors import Finding, InputError
 from tagloom.graph.flows import HOST_BPS
-from tagloom.platforms.power import port_watts
+from tagloom.platforms.power import port_watts, power_sources
 from tagloom.predict.eee import (
     POWERCONNECT_5548,
     idle_seconds,
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 SLOWDOWN_LIMIT = 0.01  # of the run: if a port's sleep costs more, a longer time-out or no sleep is advised
 WORTH_SLEEPING = 0.01  # of the time in LPI: less does not justify a wake
-LONGEST_TIMEOUT_SECONDS = 1.0
+LONGEST_TIMEOUT_SECONDS = 1.0  # advised: our choice
 TABLE_2_OVER, TABLE_2_UNDER = 0.022, 0.007  # base + ports against printed maxima: the extremes of four switches
 PORT_UNDER, PORT_OVER = 0.05, 0.013  # (printed maximum - base) / ports against watts per port, SF-420G and 6224
 LEAST_SECONDS, MOST_SECONDS = 1e-6, 3.2e8  # of a run: a microsecond to ten years
-MOST_MESSAGE_BYTES = 1e12
+MOST_MESSAGE_BYTES = 1e12  # a message of more is taken for another unit
 REPLAY_ERROR = 0.014  # of the run time: the worst of all published sets of runs in benchmarks/results/eee-errors.md
 
 
@@ -92,32 +92,37 @@ def forecast(  # noqa: PLR0913 - what a forecast depends on
         for s in (old.a, old.b)
     }
     toggles = max((toggle_seconds(model) for model in changed), default=0.0)
-    most = max((toggle_seconds(model) for model in platforms.models()), default=toggles) if changed else 0.0
-    least = min((t for model in platforms.models() if (t := toggle_seconds(model))), default=0.0) if changed else 0.0
     run = _run_time(after, traffic, eee, flows, moved, power, replayed) if traffic is not None else _nothing()
-    watts_before, watts_after = _watts(watts(before)), _watts(watts(after))
+    sources = power_sources(before, power)
+    watts_before, watts_after = _watts(watts(before), sources), _watts(watts(after), sources)
     return Forecast(
         watts_before=watts_before,
         watts_after=watts_after,
-        toggle_seconds=Figure(
-            toggles, "s", "Koibuchi et al. 2011, table 6; interval: all its switches", min(least, toggles),
-            max(most, toggles),
-        ),
-        saved_watts=_saved(watts_before.value - watts_after.value),
+        toggle_seconds=_toggles(toggles, changed),
+        saved_watts=_saved(watts_before.value - watts_after.value, sources),
         lost_bytes=Figure(0.0, "B", "paths are moved away before a link is shut", 0.0, 0.0),
         performance=performance(*moved) if moved is not None and len(moved[0].flows) else None,
         replay=replayed,
         **run,
-    )  # fmt: skip
+    )
 
 
-def _watts(value: float) -> Figure:
-    source = "chassis + ports by speed, Koibuchi et al. 2011, table 2; interval: its own sums against its maxima"
+def _toggles(seconds: float, changed: set[str]) -> Figure:
+    """Return the seconds for which changed links are away: a least one, so its interval has no upper end."""
+    if not changed:
+        return Figure(0.0, "s", "no link changes", 0.0, 0.0)
+    return Figure(seconds, "s", platforms.said_of("toggle_seconds", changed), seconds)
+
+
+def _watts(value: float, sources: str) -> Figure:
+    source = f"chassis + ports by speed: {sources}; interval: sums of Koibuchi et al. 2011, table 2, against its maxima"
     return Figure(value, "W", source, value / (1 + TABLE_2_OVER), value / (1 - TABLE_2_UNDER))
 
 
-def _saved(value: float) -> Figure:
-    source = "ports by speed, Koibuchi et al. 2011, table 2; interval: watts per port that its maxima imply"
+def _saved(value: float, sources: str) -> Figure:
+    source = (
+        f"ports by speed: {sources}; interval: watts per port that the maxima of Koibuchi et al. 2011, table 2, imply"
+    )
     return Figure(value, "W", source, value * (1 - PORT_UNDER), value * (1 + PORT_OVER))
 
 

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 TRAINING = ("enabled", "speed_mbps", "negotiation", "flow_control", "eee")
 MOST_BUFFER_BYTES = 9e3  # largest buffering seen on a path: Blanquicet and Christensen's Table II implies 0 to 9 kB
 SOURCE = (
-    "waves that pause hosts, host ports that train anew (Koibuchi et al. 2011, table 6); L = max(0, min(B, R T) - S)"
+    "waves that pause hosts, host ports that train anew (at least: Koibuchi et al. 2011, table 6); "
+    "L = max(0, min(B, R T) - S)"
 )
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tagloom.records.simulation import Network
     from tagloom.records.traffic import Traffic
 
-ORDERS = 32
+ORDERS = 32  # replayed: our choice, of which predict-errors.md says what it is worth
 HELD = 0.05, 0.95  # quantiles: of the added time of random orders, the interval holds nine in ten
 MOST_MESSAGES = 10_000  # replayed per order; if there are more, a part of the run is replayed for the whole
 MOST_PAIRS = 10_000  # that send: even one message of each would be too many

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -10,8 +10,9 @@ from typing import Any
 import yaml
 
 from tagloom.errors import Finding, InputError
+from tagloom.platforms.power import LPI_POWER
+from tagloom.platforms.sources import Source, parse_sources
 
-DEEP_LPI_POWER = 0.1
 TABLES = "IEEE 802.3-2022 tables 78-2 and 78-4"
 
 
@@ -21,6 +22,7 @@ class Phy:
 
     `together`: it goes quiet only when both directions are idle. `lpi_power` is power in LPI over power awake.
     `timeout_seconds` is the idle time before a device's firmware requests sleep; the standard leaves it open (None).
+    `sources` says what each number is and where it is from, by the names in phys.yml.
     """
 
     name: str
@@ -30,9 +32,10 @@ class Phy:
     quiet_seconds: float = 0.0
     refresh_seconds: float = 0.0
     together: bool = False
-    lpi_power: float = DEEP_LPI_POWER
+    lpi_power: float = LPI_POWER
     timeout_seconds: float | None = None
     source: str = TABLES
+    sources: dict[str, Source] = field(default_factory=dict)
 
 
 @cache
@@ -41,10 +44,12 @@ def phys() -> dict[str, Phy]:
     payload: dict[str, Any] = yaml.load(
         (files("tagloom.predict") / "phys.yml").read_text("utf-8"), Loader=yaml.CSafeLoader
     )
-    rows = {name: (row, TABLES) for name, row in payload["phys"].items()}
+    rows = {name: (row, TABLES, row.get("sources", {})) for name, row in payload["phys"].items()}
     for name, row in payload["devices"].items():
-        rows[name] = ({**payload["phys"][row["phy"]], **row}, row["source"])
-    return {name: _phy(name, row, source) for name, (row, source) in rows.items()}
+        phy = payload["phys"][row["phy"]]
+        own = {**phy.get("sources", {}), **row["sources"]}
+        rows[name] = ({**phy, **row}, row["source"], own)
+    return {name: _phy(name, row, source, {**payload["sources"], **own}) for name, (row, source, own) in rows.items()}
 
 
 def load_phy(name: str) -> Phy:
@@ -55,7 +60,9 @@ def load_phy(name: str) -> Phy:
     raise InputError([Finding("--phy", f"one of {', '.join(phys())}", repr(name))])
 
 
-def _phy(name: str, row: dict[str, Any], source: str) -> Phy:
+def _phy(name: str, row: dict[str, Any], source: str, said: dict[str, str]) -> Phy:
+    numbers = {key for key, value in row.items() if isinstance(value, int | float)} | {"lpi_power"}
+
     def seconds(key: str) -> float | None:
         return float(row[key]) / 1e6 if key in row else None
 
@@ -67,7 +74,8 @@ def _phy(name: str, row: dict[str, Any], source: str) -> Phy:
         seconds("quiet") or 0.0,
         seconds("refresh") or 0.0,
         bool(row.get("together", False)),
-        float(row.get("lpi_power", DEEP_LPI_POWER)),
+        float(row.get("lpi_power", LPI_POWER)),
         seconds("timeout"),
         source,
+        parse_sources({key: line for key, line in said.items() if key in numbers}, numbers, name),
     )

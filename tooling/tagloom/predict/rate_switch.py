@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 PAUSE_QUANTA, QUANTUM_BITS = 65535, 512  # IEEE 802.3 clause 31B: the longest one PAUSE frame can ask for
 
 
-PACKET_BYTES = 1500.0
+PACKET_BYTES = 1500.0  # what an Ethernet frame carries at most, IEEE 802.3 clause 3
 
 
 def switched_in_place(before: Fabric, after: Fabric, flows: Flows, seconds: float) -> RateSwitch | None:
     """Return the loss on links that change speed under `flows`, which take `seconds`; None if no link does.
 
     A rollout moves paths away first and loses nothing; this is the price of not doing so. Each direction is down for as
-    long as its slower end takes (Koibuchi et al. 2011, table 6) and loses what its mean rate brings meanwhile.
+    long as its slower end takes at least (Koibuchi et al. 2011, table 6) and loses what its mean rate brings meanwhile.
     """
     hosts = len(before.hosts)
     volume = flows.add_up(flows.volume_bytes)

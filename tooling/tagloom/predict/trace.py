@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tagloom.records.simulation import Program
     from tagloom.records.sleep import Eee
 
-CALL, FIRST, LAST = 0, 1, 2
+CALL, FIRST, LAST = 0, 1, 2  # kinds of events
 
 
 def awake(network: Network) -> Network:

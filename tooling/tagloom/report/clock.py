@@ -58,7 +58,7 @@ def day_lines(payload: Mapping[str, Any]) -> list[str]:
         *[line for each in payload["times"] for line in row("at", f"{each['at']}  {each['settings']}")],
         *row(
             "changes",
-            f"{count(payload['changes'], 'change')} a day; links take up to {payload['toggle_seconds']:.1f} s "
+            f"{count(payload['changes'], 'change')} a day; links take {payload['toggle_seconds']:.1f} s or more "
             f"(Koibuchi et "
             "al. 2011, table 6), charged; no bytes lost: paths move first",
         ),

@@ -370,7 +370,11 @@ def forecast_payload(forecast: Forecast, fabric: Fabric | None = None) -> dict[s
     payload["kwh"] = payload["joules"] / JOULES_PER_KWH
     payload["sources"] = {key: figure.source for key, figure in figures.items()}
     bounded = {key: (f.low, f.high) for key, f in figures.items() if f.low is not None and f.high is not None}
-    payload["intervals"] = {key: [round(low, 12), round(high, 12)] for key, (low, high) in bounded.items()}
+    payload["intervals"] = {
+        key: [None if end is None else round(end, 12) for end in (f.low, f.high)]
+        for key, f in figures.items()
+        if f.low is not None or f.high is not None
+    }
     ends = bounded.get("seconds_predicted", (predicted, predicted))
     payload["seconds_predicted_low"], payload["seconds_predicted_high"] = (round(end, 12) for end in ends)
     if base and "seconds_predicted" in bounded:
@@ -474,10 +478,9 @@ def forecast_lines(payload: Mapping[str, Any]) -> list[str]:
     lines += _energy_lines(payload)
     lines += _sleep_lines(payload) if payload["overhead_seconds"] else []
     if payload["toggle_seconds"]:
-        low, high = payload["intervals"]["toggle_seconds"]
         lines += row(
             "toggle",
-            f"{payload['toggle_seconds']:.1f} s for a link to come up again ({low:.1f} to {high:.1f}; table 6)",
+            f"{payload['toggle_seconds']:.1f} s for a link to come up again ({payload['sources']['toggle_seconds']})",
         )
     keys = ("seconds_predicted", "watts_after") if base else ("watts_after",)
     lines += row("by", "; ".join(_brief(payload["sources"][key]) for key in keys))
@@ -540,8 +543,8 @@ def forecast_rows(payload: Mapping[str, Any]) -> list[tuple[str, str, str, str, 
     """Return all numbers of a forecast as rows of (name, value, low, high, source), for a table in CSV."""
     rows = [("name", "value", "low", "high", "source")]
     for key, source in payload["sources"].items():
-        low, high = payload["intervals"].get(key, ("", ""))
-        rows.append((key, repr(payload[key]), str(low), str(high), source))
+        low, high = ("" if end is None else str(end) for end in payload["intervals"].get(key, (None, None)))
+        rows.append((key, repr(payload[key]), low, high, source))
     for key in ("saving_percent", "slowdown_percent"):
         ends = payload["intervals"].get(key, ("", ""))
         rows.append((key, repr(payload[key]), str(ends[0]), str(ends[1]), "from the figures above"))
