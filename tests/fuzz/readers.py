@@ -255,6 +255,8 @@ OTHERS = {
             ],
         }
     ),
+    "drawing.dot": 'graph { node [model="powerconnect-5324"]; a; b:g1 -- a:g1 [speed=100]; subgraph x { a -- {b c} } '
+    'h [kind=host, model="", mac="00:1e:c9:00:00:00"]; h -- a }',
     "paths.csv": "source,destination,path,priority\nh0,h1,s0:g1 s1:g2 s2,0\nh1,h0,s2:g1 s1:g1 s0,1\n",
     "tables/links.csv": "a,a_port,b,b_port\ns0,g1,s1,g1\ns1,g2,s2,g1\n",
     "tables/tables.csv": "switch,destination,ports\ns0,h2,g1\ns1,h2,g2\ns2,h2,g9\ns0,h0,g9\ns1,h0,g1\ns2,h0,g1\n",
@@ -340,7 +342,12 @@ def make(home: Path) -> None:
     (home / "arrays").mkdir()
     np.savez(home / "arrays" / "tables.npz", **{name: np.array(some, np.int32) for name, some in arrays.items()})
     shutil.copy(ROOT / "tests" / "data" / "profiles" / "cg.S.4.mpisummary.txt", home / "paraprof.txt")
-    made = ("plan f.yml -o b", "plan f.yml --off s0:g1 -o c", "rollout b c -o r")
+    made = (
+        "export graphml f.yml -o drawing.graphml",
+        "plan f.yml -o b",
+        "plan f.yml --off s0:g1 -o c",
+        "rollout b c -o r",
+    )
     made += ("plan four.yml -o four", "rollout four b -o fewer")
     made += ("regulate f.yml --traffic m.csv --method greedy -o s.json", "predict b --record --store f.db")
     for words in made:
@@ -411,6 +418,8 @@ READERS = (
     Reader("fabric to be edited", "f.yml", lambda: FabricText(Path("f.yml")).write(NEW, Path("g.yml"))),
     *(Reader(f"hosts in {name}", name, _imported(name)) for name in LISTS),
     Reader("facts of a host", "facts/h0", _imported("facts")),
+    Reader("GraphML", "drawing.graphml", command("import drawing.graphml")),
+    Reader("DOT", "drawing.dot", command("import drawing.dot")),
     Reader("messages", "trace.csv", command("predict b --trace trace.csv")),
     Reader("paths of others", "paths.csv", command("verify --paths paths.csv")),
     Reader("links of others", "tables/links.csv", command("verify --fdb tables")),

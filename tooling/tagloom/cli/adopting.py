@@ -6,10 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagloom.cli.inputs import Findings, inventory_words, logins_of, site_of, snmp_reader, snmp_settings_of
+from tagloom.cli.inputs import Findings, inventory_words, logins_of, new_file, site_of, snmp_reader, snmp_settings_of
 from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO, Screen
 from tagloom.cli.words import Commands, snmp_words
-from tagloom.errors import Finding
 from tagloom.storage.whole import write_whole
 from tagloom.units import joined_address
 
@@ -33,8 +32,7 @@ def _adopt(args: argparse.Namespace, screen: Screen) -> int:
     site = found.of(lambda: site_of(args))
     listed = [found.of(partial(read_host_list, path)) for path in args.names]
     settings = found.of(lambda: snmp_settings_of(args, site.inventory)) if site is not None else None
-    if args.output is not None and args.output.exists() and not args.replace:
-        found.findings.append(Finding(str(args.output), "a new file, or --replace", "one that is there"))
+    found.findings += new_file(args.output, replace=args.replace)
     found.end()
     assert site is not None and settings is not None  # noqa: S101, PT018 - else there are findings
     known = logins_of(site)

@@ -1,4 +1,4 @@
-"""Answer the commands that exchange fabrics with other tools: export."""
+"""Answer the commands that exchange fabrics with other tools: export, import."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagloom.cli.screen import GOOD
+from tagloom.cli.inputs import Findings, new_file
+from tagloom.cli.screen import GOOD, NO
 from tagloom.errors import Finding, InputError
+from tagloom.storage.document import YAML_BYTES
+from tagloom.storage.text import read_text
 from tagloom.storage.whole import write_whole
 
 if TYPE_CHECKING:
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
 
     from tagloom.cli.screen import Screen
     from tagloom.cli.words import Commands
+    from tagloom.read.drawn_fabric import Drawing
 
 EXPORTS = {
     "simgrid": "a platform with the planned routes",
@@ -59,6 +63,39 @@ def _exported(args: argparse.Namespace) -> str:
     return OF_FABRIC[args.format](read_fabric(args.source))
 
 
+def _import(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.observe.discover import check_discovery
+    from tagloom.read.drawn_fabric import fabric_of_drawing
+    from tagloom.report import terminal
+
+    found = Findings()
+    found.of(lambda: check_discovery(args.name, args.model))
+    found.findings += new_file(args.output, replace=args.replace)
+    drawing = found.of(lambda: _drawing(args))
+    found.end()
+    fabric, text = fabric_of_drawing(drawing)
+    counts = {"switches": len(fabric.switches), "links": len(fabric.links), "hosts": len(fabric.hosts)}
+    said = ", ".join(terminal.count(number, what.removesuffix("s")) for what, number in counts.items())
+    screen.say(*terminal.row(fabric.name, said), *terminal.finding_lines(drawing.remarks))
+    if args.output is not None:
+        write_whole(args.output, text)
+        screen.say(f"wrote     {args.output}", f"next      tagloom plan {args.output} -o build")
+    else:
+        screen.say(text.rstrip())
+    remarks = [finding.to_json() for finding in drawing.remarks]
+    screen.answer({**counts, "findings": remarks, "fabric": text, "wrote": str(args.output or "")})
+    return NO if remarks else GOOD
+
+
+def _drawing(args: argparse.Namespace) -> Drawing:
+    """Return what another tool drew. Raises InputError."""
+    from tagloom.read.graph_files import read_dot, read_graphml
+
+    text = read_text(args.source, "GraphML or DOT", YAML_BYTES)
+    xml = args.format == "graphml" or (args.format == "auto" and text.lstrip("\ufeff \t\r\n").startswith("<"))
+    return (read_graphml if xml else read_dot)(text, str(args.source), args.name, args.model)
+
+
 def add(commands: Commands) -> None:
     """Add these commands to the parser."""
     export = commands.add("export", _export, "write a build or a fabric in another tool's format")
@@ -71,3 +108,11 @@ def add(commands: Commands) -> None:
         help="a build; a fabric file is enough but for simgrid, containerlab and netlab",
     )
     export.add_argument("-o", "--output", type=Path, metavar="FILE", help="write here instead of to standard output")
+
+    taken = commands.add("import", _import, "write a fabric file from what another tool has")
+    taken.add_argument("source", type=Path, metavar="SOURCE", help="a GraphML or DOT file")
+    taken.add_argument("--format", choices=("auto", "graphml", "dot"), default="auto", help="what SOURCE is")
+    taken.add_argument("-o", "--output", type=Path, metavar="FABRIC", help="write the fabric file here")
+    taken.add_argument("--name", default="imported", metavar="NAME", help="name of the fabric")
+    taken.add_argument("--model", metavar="M", help="model of switches that do not say theirs")
+    taken.add_argument("--replace", action="store_true", help="overwrite FABRIC")

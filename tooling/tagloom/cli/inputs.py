@@ -86,6 +86,12 @@ def traffic_given(
         return pipeline.traffic_from(fabric, paths(), kept.snapshots(fabric.name, span), str(path))
 
 
+def new_file(path: Path | None, *, replace: bool) -> list[Finding]:
+    """Return a finding where a file is there that is not to be replaced."""
+    there = path is not None and path.exists() and not replace
+    return [Finding(str(path), "a new file, or --replace", "one that is there")] if there else []
+
+
 def seconds_of(text: str, where: str = "--every", *, least: float = math.ulp(0.0)) -> float:
     """Read a time such as 30s, 5m or 1h, in seconds, more than none unless `least` is 0. Raises InputError."""
     unit = {"s": 1.0, "m": 60.0, "h": 3600.0}.get(text[-1:], 0.0)

@@ -16,11 +16,12 @@ from tagloom.report.batfish import layer1
 from tagloom.report.lab_topologies import containerlab, netlab
 from tagloom.report.monitoring import alert_rules, dashboard
 from tagloom.report.slurm import topology_conf
+from tagloom.units import format_mac
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tagloom.records.fabric import Fabric
+    from tagloom.records.fabric import Fabric, Link
     from tagloom.records.routes import Routes
 
 SIMGRID_HEAD = """<?xml version="1.0"?>
@@ -64,19 +65,44 @@ def simgrid(fabric: Fabric, routes: Routes, *, latency: bool = True) -> Iterator
     yield " </zone>\n</platform>\n"
 
 
+def _parts(fabric: Fabric) -> tuple[list[tuple[str, dict[str, str]]], list[tuple[str, str, dict[str, str]]]]:
+    """Return nodes and edges with the attributes that `tagloom import` reads; a link is one edge."""
+    names = [switch.name for switch in fabric.switches]
+    platform = [platforms.of(switch) for switch in fabric.switches]
+    nodes = []
+    for switch in fabric.switches:
+        at, address = " ".join(map(str, switch.at)), switch.address
+        said = {"kind": "switch", "model": switch.model, "at": at, "address": address}
+        nodes.append((switch.name, {key: word for key, word in said.items() if word or key == "at"}))
+    edges = []
+    for link in fabric.links:
+        ports = [[platform[s].port_name(pair[end]) for pair in link.cables] for end, s in enumerate((link.a, link.b))]
+        # networkx writes an edge from the node that came first
+        (a, a_ports), (b, b_ports) = sorted(zip((link.a, link.b), ports, strict=True))
+        given = {"source_port": ",".join(a_ports), "target_port": ",".join(b_ports)}
+        given |= {"speed": str(link.speed_mbps)} if link.speed_mbps else {}
+        given |= {} if link.up else {"state": "dead" if link.dead else "down"}
+        edges.append((names[a], names[b], given))
+    for host in fabric.hosts:
+        nodes.append((host.name, {"kind": "host", "mac": " ".join(map(format_mac, host.macs))}))
+        nodes[-1][1].update({"uplink": "true"} if host.uplink else {})
+        port = platform[host.switch].port_name(host.port)
+        edges.append((names[host.switch], host.name, {"source_port": port}))
+    return nodes, edges
+
+
 def graphml(fabric: Fabric) -> str:
-    """Return switches, hosts and links as GraphML; a link is one edge."""
+    """Return switches, hosts and links as GraphML; a link is one edge, with its capacity in Mb/s."""
     import networkx as nx  # noqa: PLC0415 - a third of a second that most commands need not spend
 
     graph: nx.MultiGraph[str] = nx.MultiGraph(name=fabric.name)
-    for switch in fabric.switches:
-        graph.add_node(switch.name, kind="switch", model=switch.model, at=" ".join(map(str, switch.at)))
-    for link in fabric.links:
-        speed = link.capacity_mbps(DEFAULT_SPEED_MBPS)
-        graph.add_edge(fabric.switches[link.a].name, fabric.switches[link.b].name, mbps=speed, up=link.up)
-    for host in fabric.hosts:
-        graph.add_node(host.name, kind="host")
-        graph.add_edge(host.name, fabric.switches[host.switch].name, mbps=DEFAULT_SPEED_MBPS, up=True)
+    nodes, edges = _parts(fabric)
+    links: list[Link | None] = [*fabric.links, *[None] * len(fabric.hosts)]
+    for name, given in nodes:
+        graph.add_node(name, **given)
+    for (a, b, given), link in zip(edges, links, strict=True):
+        mbps = link.capacity_mbps(DEFAULT_SPEED_MBPS) if link else DEFAULT_SPEED_MBPS
+        graph.add_edge(a, b, **given, mbps=mbps, up=link.up if link else True)
     file = io.BytesIO()
     nx.write_graphml(graph, file)
     return file.getvalue().decode("utf-8") + "\n"
@@ -88,17 +114,21 @@ def dot(fabric: Fabric) -> str:
     def quoted(name: str) -> str:
         return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
+    def said(given: dict[str, str], *drawn: str) -> str:
+        return ", ".join([*drawn, *(f"{key}={quoted(word)}" for key, word in given.items() if word)])
+
+    nodes, edges = _parts(fabric)
     lines = [f"graph {quoted(fabric.name)} {{", "  node [shape=box];"]
-    lines += [f"  {quoted(switch.name)};" for switch in fabric.switches]
+    drawn: list[list[str]] = [[]] * len(fabric.switches) + [["shape=ellipse"]] * len(fabric.hosts)
+    lines += [f"  {quoted(name)} [{said(given, *each)}];" for (name, given), each in zip(nodes, drawn, strict=True)]
+    marks: list[list[str]] = []
     for link in fabric.links:
         speed = link.capacity_mbps(DEFAULT_SPEED_MBPS)
-        marks = [] if link.up else ["style=dashed"]
-        marks += [f'label="{speed}"'] if speed != DEFAULT_SPEED_MBPS else []
-        a, b = quoted(fabric.switches[link.a].name), quoted(fabric.switches[link.b].name)
-        lines.append(f"  {a} -- {b}{' [' + ', '.join(marks) + ']' if marks else ''};")
-    for host in fabric.hosts:
-        lines.append(f"  {quoted(host.name)} [shape=ellipse];")
-        lines.append(f"  {quoted(host.name)} -- {quoted(fabric.switches[host.switch].name)};")
+        slow = [f'label="{speed}"'] if speed != DEFAULT_SPEED_MBPS else []
+        marks.append([*([] if link.up else ["style=dashed"]), *slow])
+    marks += [[]] * len(fabric.hosts)
+    for (a, b, given), each in zip(edges, marks, strict=True):
+        lines.append(f"  {quoted(a)} -- {quoted(b)} [{said(given, *each)}];")
     return "\n".join([*lines, "}"]) + "\n"
 
 
