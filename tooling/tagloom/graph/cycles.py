@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagloom.graph.rows import places
 from tagloom.graph.search import matrix
 
 if TYPE_CHECKING:
@@ -109,8 +110,7 @@ def ranks(channels: int, before: NDArray[np.int64], after: NDArray[np.int64]) ->
         rank[layer] = level
         placed += len(layer)
         count = start[layer + 1] - start[layer]
-        edge = np.repeat(start[layer] - (np.cumsum(count) - count), count) + np.arange(int(count.sum()))
-        following, met = np.unique(wanted[edge], return_counts=True)
+        following, met = np.unique(wanted[places(start[layer], count)], return_counts=True)
         waits_for[following] -= met
         layer = following[waits_for[following] == 0]
         level += 1

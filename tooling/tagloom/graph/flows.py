@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.graph.paths import paths_to
+from tagloom.graph.rows import places
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -83,8 +84,7 @@ def flows_of(
     channel = np.empty(first[-1], np.int32)
     for mine, inner in blocks:
         count = length[mine] - 2
-        nth = np.arange(len(inner)) - np.repeat(np.cumsum(count) - count, count)
-        channel[np.repeat(first[mine], count) + 1 + nth] = 2 * hosts + inner
+        channel[places(first[mine] + 1, count)] = 2 * hosts + inner
     channel[first[:-1]] = sent
     channel[first[1:] - 1] = hosts + received
     inner_bps = [1e6 * link.capacity_mbps() * link.up for link in fabric.links]

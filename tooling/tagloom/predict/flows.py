@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagloom.graph.rows import places
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -56,7 +58,7 @@ def _fill(flows: Flows, who: NDArray[np.int64], left: NDArray[np.float64], rate:
         remaining -= len(now)
         rate[who[now]] = level
         steps = first[now + 1] - first[now]
-        touched = channel[np.repeat(first[now] - (np.cumsum(steps) - steps), steps) + np.arange(steps.sum())]
+        touched = channel[places(first[now], steps)]
         gone = np.bincount(touched, minlength=len(used))
         waiting -= gone
         left -= level * gone
@@ -118,7 +120,7 @@ def _paths_of(flows: Flows, who: NDArray[np.int64]) -> tuple[NDArray[np.int64], 
         return flows.first, flows.channel
     count = flows.first[who + 1] - flows.first[who]
     first = np.concatenate([[0], np.cumsum(count)])
-    return first, flows.channel[np.arange(first[-1]) + np.repeat(flows.first[who] - first[:-1], count)]
+    return first, flows.channel[places(flows.first[who], count)]
 
 
 def _carried(flows: Flows, who: NDArray[np.int64], rate: NDArray[np.float64]) -> NDArray[np.float64]:

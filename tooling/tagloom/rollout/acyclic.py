@@ -8,6 +8,7 @@ import numpy as np
 
 from tagloom.graph.cycles import find_cycle, ranks
 from tagloom.graph.kernel import kernel
+from tagloom.graph.rows import places
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,8 +92,7 @@ def tree_turns(fabric: Fabric, tree: NDArray[np.bool_]) -> Edges:
     lo, hi = np.searchsorted(out[by_out], into, "left"), np.searchsorted(out[by_out], into, "right")
     count = hi - lo
     held = np.repeat(channels, count)
-    at = np.arange(len(held)) - np.repeat(np.cumsum(count) - count, count) + np.repeat(lo, count)
-    wanted = channels[by_out[at]]
+    wanted = channels[by_out[places(lo, count)]]
     turn = held // 2 != wanted // 2
     return held[turn].astype(np.int64), wanted[turn].astype(np.int64)
 

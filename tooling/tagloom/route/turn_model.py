@@ -9,6 +9,7 @@ import numpy as np
 
 from tagloom.graph.cycles import find_cycle
 from tagloom.graph.paths import path_lengths, relation
+from tagloom.graph.rows import places
 from tagloom.graph.trees import pruned
 from tagloom.records.routes import DELIVERED, UNUSED, Relation, Routes
 from tagloom.route.dimension_order import directions, travelled
@@ -166,8 +167,7 @@ def _turns(
     start = np.searchsorted(fabric.tail[good], np.arange(len(fabric.switches) + 1))
     count = (start[1:] - start[:-1])[fabric.head[good]]
     held = np.repeat(good, count)
-    nth = np.arange(len(held)) - np.repeat(np.cumsum(count) - count, count)
-    wanted = good[start[fabric.head[held]] + nth]
+    wanted = good[places(start[fabric.head[good]], count)]
     keep = (phase[held] <= phase[wanted]) & (fabric.head[wanted] != fabric.tail[held])
     assert np.all(dim[held] >= 0)  # noqa: S101 - a phase is for channels of the grid
     return held[keep], wanted[keep]
@@ -257,8 +257,7 @@ def _search_back(
         channel, target = keys // switches, keys % switches
         count = start[channel + 1] - start[channel]
         index = np.repeat(np.arange(len(keys)), count)
-        step = start[channel][index] + np.arange(len(index)) - np.repeat(np.cumsum(count) - count, count)
-        before, after, target = held[step], channel[index], target[index]
+        before, after, target = held[places(start[channel], count)], channel[index], target[index]
         new = distance[before, target] == FAR
         before, after, target = before[new], after[new], target[new]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagloom.graph.rows import places
 from tagloom.graph.search import reached
 from tagloom.platforms.port_names import port_name
 from tagloom.records.switch_state import BROADCAST, MAX_VLAN, Frames, Membership
@@ -134,8 +135,7 @@ class Forwarding:
         """Return (`who`, egress) of frames that flood from `node`: all of its `egresses` but that at `in_port`."""
         count = self.egress_start[node + 1] - self.egress_start[node]
         index = np.repeat(np.arange(len(who)), count)
-        nth = np.arange(len(index)) - np.repeat(np.cumsum(count) - count, count)
-        egress = self.egress_start[node][index] + nth
+        egress = places(self.egress_start[node], count)
         keep = egresses[egress] & (self.egress_port[egress] != in_port[index])
         return who[index[keep]].astype(np.int64), egress[keep]
 

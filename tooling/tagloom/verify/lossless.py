@@ -9,6 +9,7 @@ import numpy as np
 from tagloom.errors import Finding
 from tagloom.graph.cycles import find_cycle, on_cycles, ranks, shortest_through
 from tagloom.graph.kernel import kernel
+from tagloom.graph.rows import places
 from tagloom.records.route_set import DELIVERED, NONE, ForwardingTables, LosslessProof, RouteSet, Turn
 from tagloom.verify.forbidden_turns import EDGES, fewest_to_remove
 
@@ -138,10 +139,9 @@ def _graph(
     channel = cells.incoming[cells.first_in[at] + place].astype(np.int64)
     met, group = np.unique(group, return_inverse=True)  # a group that no frame meets has no member
     size = np.diff(tables.first)[met].astype(np.int64)
-    member = np.repeat(tables.first[met] - (np.cumsum(size) - size), size) + np.arange(int(size.sum()))
     count = len(tables.channels)
     before = np.concatenate([channel, count + np.repeat(np.arange(len(met)), size)])
-    return before, np.concatenate([count + group, tables.members[member]]).astype(np.int64)
+    return before, np.concatenate([count + group, tables.members[places(tables.first[met], size)]]).astype(np.int64)
 
 
 @kernel

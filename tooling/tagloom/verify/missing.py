@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagloom.graph.rows import places
 from tagloom.records.findings import MissingEntry
 from tagloom.verify.forwarding import NOWHERE, forwarding
 
@@ -91,8 +92,7 @@ def _follow(
         floods = port == NO_ENTRY
         count = np.where(floods, model.egress_start[node + 1] - model.egress_start[node], 1)
         index = np.repeat(np.arange(len(case)), count)
-        nth = np.arange(len(index)) - np.repeat(np.cumsum(count) - count, count)
-        egress = np.where(floods[index], model.egress_start[node][index] + nth, table[node[index], port[index]])
+        egress = np.where(floods[index], places(model.egress_start[node], count), table[node[index], port[index]])
         egress[egress == NOWHERE] = egresses  # led nowhere
         kept = np.flatnonzero(egress < egresses)
         kept = kept[model.egress_port[egress[kept]] != came[index[kept]]]

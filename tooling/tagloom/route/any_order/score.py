@@ -8,6 +8,7 @@ import numpy as np
 
 from tagloom.graph.breadth_first import distances
 from tagloom.graph.kernel import kernel
+from tagloom.graph.rows import places
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,8 +46,7 @@ def ground(net: Net) -> Ground:
     m = len(net.tail)
     count = np.diff(net.out_start)[net.head]
     first = np.repeat(np.arange(m), count)
-    nth = np.arange(len(first)) - np.repeat(np.cumsum(count) - count, count)
-    second = net.out[net.out_start[net.head[first]] + nth]
+    second = net.out[places(net.out_start[net.head], count)]
     real = net.head[second] != net.tail[first]
     first, second = first[real].astype(np.int32), second[real].astype(np.int32)
     back = np.argsort(second, kind="stable")
