@@ -88,6 +88,8 @@ def test_predict_takes_the_file_the_probe_wrote(answer, tmp_path):
     (status, file), (_, given) = answer(*words, tmp_path / "eee.yml"), answer(*words, "1e-3,182e-6,60e-6")
     assert status == 0
     assert file["slowdown_percent"] == pytest.approx(given["slowdown_percent"], rel=0.05)
+    inner, outer = (page["intervals"]["slowdown_percent"] for page in (given, file))
+    assert outer[1] - outer[0] > inner[1] - inner[0], "the probe's own intervals widen the forecast's"
     assert given["slowdown_percent"] > 0
 
 

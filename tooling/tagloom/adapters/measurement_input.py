@@ -16,6 +16,7 @@ from tagloom.storage.database import LAST_SECOND, MAGIC, EpochSeconds, Store, ma
 from tagloom.storage.document import shown, split_rows
 from tagloom.storage.text import begins_with, read_text
 
+WITHIN = 1.96  # standard deviations on either side: 95 % of a normal distribution
 PROBED = ("timeout", "sleep", "wake")  # what tagloom measure idle-gap keeps of a policy
 
 
@@ -125,7 +126,10 @@ def _measurements(path: Path, file: Store) -> list[Measured]:
 
 
 def read_pairs(path: Path) -> list[tuple[float, float]]:
-    """Read ``gap_seconds,overhead_seconds`` rows under a header. Raises InputError with all findings."""
+    """Read ``gap_seconds,overhead_seconds`` rows under a header. Raises InputError with all findings.
+
+    An overhead is the difference of two measurements, so noise may make it negative; a gap is not.
+    """
     keys = ("gap_seconds", "overhead_seconds")
     pairs, findings = list[tuple[float, float]](), list[Finding]()
     for line, row in _table(path, read_text(path, "a readable CSV file"), ",".join(keys), set(keys)):
@@ -133,29 +137,36 @@ def read_pairs(path: Path) -> list[tuple[float, float]]:
             times = [float(row.get(key) or "") for key in keys]
         except ValueError:
             times = []
-        if times and all(0 <= time < float("inf") for time in times):
+        if times and 0 <= times[0] < float("inf") and abs(times[1]) < float("inf"):
             pairs.append((times[0], times[1]))
         else:
             actual = shown(",".join(row.get(key, "") for key in keys))
-            findings.append(Finding(f"{path}: line {line}", "two times in seconds, from 0", actual))
+            findings.append(Finding(f"{path}: line {line}", "a gap from 0 and an overhead, in seconds", actual))
     if findings:
         raise InputError(findings)
     return pairs
 
 
-def read_policy(path: Path) -> tuple[float, float, float]:
+def read_policy(path: Path) -> tuple[tuple[float, float, float], list[tuple[float, float]]]:
     """Read the last sleep policy that tagloom measure idle-gap found: time-out, Ts and Tw in seconds.
 
+    Beside them the ends of their 95 % intervals, by the standard deviations kept; none where one was not kept.
     Raises InputError where the file holds none that is whole.
     """
     with Store(path, MEASUREMENTS) as file:
         rows = file.rows(
-            tuple[str, FiniteFloat],
-            'SELECT quantity, value FROM measurement WHERE kind = ? ORDER BY "when", id',
+            tuple[str, FiniteFloat, FiniteFloat | None],
+            'SELECT quantity, value, uncertainty FROM measurement WHERE kind = ? ORDER BY "when", id',
             ("idle-gap",),
         )
-    found = {name: value for name, value in rows if name in PROBED}
+    found = {name: (value, sigma) for name, value, sigma in rows if name in PROBED}
     if missing := [name for name in PROBED if name not in found]:
         actual = f"no {', '.join(missing)}"
         raise InputError([Finding(str(path), "a probe that found time-out, sleep and wake", actual)])
-    return found["timeout"], found["sleep"], found["wake"]
+    (timeout, *_), (sleep, *_), (wake, *_) = (found[name] for name in PROBED)
+    ends = [
+        (max(0.0, t - WITHIN * sigma), t + WITHIN * sigma)
+        for t, sigma in (found[name] for name in PROBED)
+        if sigma is not None
+    ]
+    return (timeout, sleep, wake), ends if len(ends) == len(PROBED) else []

@@ -167,7 +167,8 @@ def _fit(args: argparse.Namespace, screen: Screen) -> int:
         with screen.waiting("fitting"):
             payload = fit_payload(pairs, args.pairs.name, regular=args.regular, timeout_seconds=args.known_timeout)
     else:
-        payload = policy_payload(read_policy(args.probe), f"measured, {args.probe.name}")
+        times, ends = read_policy(args.probe)
+        payload = policy_payload(times, f"measured, {args.probe.name}", ends)
     if args.output is not None:
         write_whole(args.output, yaml.safe_dump(payload, sort_keys=False))
     screen.say(*fit_lines(payload))

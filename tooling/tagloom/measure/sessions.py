@@ -464,11 +464,13 @@ def eee_text(payload: dict[str, Any], source: str) -> str:
     """Return a policy as YAML that `tagloom predict --eee FILE` reads. Raises InputError if no sleep was found."""
     if payload["verdict"] != SLEPT:
         raise InputError([Finding("-o", "a link that sleeps within the gaps that were tried", payload["verdict"])])
-    lines = [f"# {source}; value, then its 95 % confidence interval"]
+    lines, ends = [f"# {source}; the intervals are 95 % confidence intervals"], ["intervals:"]
     for name in ("timeout", "sleep", "wake"):
         each = payload[f"{name}_seconds"]
-        lines.append(f"{name}_seconds: {max(each['value'], 0.0):.9g} # {each['low']:.9g} to {each['high']:.9g}")
-    return "\n".join([*lines, f"source: {json.dumps(source)}", ""])
+        value, low, high = (float(f"{max(each[key], 0.0):.9g}") for key in ("value", "low", "high"))
+        lines.append(f"{name}_seconds: {value:.9f}")
+        ends.append(f"  {name}_seconds: [{min(low, value):.9f}, {max(high, value):.9f}]")
+    return "\n".join([*lines, *ends, f"source: {json.dumps(source)}", ""])
 
 
 def kept_policy(payload: dict[str, Any], fabric: str, about: dict[str, Any]) -> list[StoredMeasurement]:

@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from tagloom.predict.sweep import Cell
     from tagloom.records.build import Build
     from tagloom.records.fabric import Fabric
-    from tagloom.records.forecast import Forecast, Interruption
+    from tagloom.records.forecast import Forecast, Interruption, Replay
     from tagloom.records.observation import Observation
     from tagloom.records.routes import Routes
-    from tagloom.records.simulation import Program
+    from tagloom.records.simulation import Network, Program
     from tagloom.records.sleep import Eee
     from tagloom.records.traffic import Traffic
 
@@ -73,7 +73,8 @@ def predict_build(build: Build, question: Question) -> Forecast:
 
     Before, every link is up, and at its ports' best speed if the settings slow it. Paths are those of the build if the
     same links are up, else what `tagloom plan` would choose. A run's messages are replayed in their order if known,
-    else in random ones; traffic of too many pairs is only bounded by its channels. Raises InputError.
+    else in random ones; traffic of too many pairs is only bounded by its channels. Intervals of the sleep policy widen
+    those of the forecast. Raises InputError.
     """
     refuse_networks(build.fabric, "forecasts")
     before, after = _compared(build, question.settings)
@@ -93,17 +94,15 @@ def predict_build(build: Build, question: Question) -> Forecast:
         routes = new
     eee = question.eee or (POWERCONNECT_5548 if question.every_link or _sleeps(after) else None)
     every = routes if question.every_link else None
-    replayed = None
+    policies = [eee, *(eee.corners() if eee is not None and traffic is not None else ())]
+    runs: list[Replay | None] = [None] * len(policies)
     if traffic is not None and (question.program is not None or can_be_replayed(traffic)):
-        sent = traffic.messages
-        awake_before = network_of(before, old, sent, None, every_link=False)
-        as_forecast = network_of(after, new, sent, eee, every_link=question.every_link)
-        if question.program is None:
-            replayed = replay_orders(awake_before, as_forecast, traffic)
-        else:
-            replayed = replay_run(question.program, awake_before, as_forecast)
-            traffic = replace(traffic, seconds=traffic.seconds or replayed.seconds)
-    found = predict(before, after, traffic, eee, every, moved, question.power, question.rates, replayed)
+        quiet = network_of(before, old, traffic.messages, None, every_link=False)
+        asleep = [network_of(after, new, traffic.messages, p, every_link=question.every_link) for p in policies]
+        runs = [_replay(question.program, traffic, quiet, each) for each in asleep]
+        traffic = replace(traffic, seconds=traffic.seconds or (runs[0].seconds if runs[0] else None))
+    corners = list(zip(policies[1:], runs[1:], strict=True))
+    found = predict(before, after, traffic, eee, every, moved, question.power, question.rates, runs[0], corners)
     if traffic is not None and traffic.seconds and moved is not None:
         found = replace(found, rate_switch=switched_in_place(before, after, moved[0].flows, traffic.seconds))
     if question.rollout is not None:
@@ -112,6 +111,11 @@ def predict_build(build: Build, question: Question) -> Forecast:
         causes = {**found.causes, **lost}
         found = replace(found, interruption=cut, lost_bytes=lost_figure(cut, traffic), causes=causes)
     return replace(found, assumed=(*found.assumed, *remarks))
+
+
+def _replay(program: Program | None, traffic: Traffic, before: Network, after: Network) -> Replay:
+    """Return a run's replay in the order of its messages if known, else in random orders of the traffic's."""
+    return replay_run(program, before, after) if program is not None else replay_orders(before, after, traffic)
 
 
 def interruption_of(fabric: Fabric, directory: Path, traffic: Traffic | None) -> Interruption:

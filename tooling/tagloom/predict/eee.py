@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PERIODIC, EXPONENTIAL = 0.0, 1.0  # coefficients of variation of the gaps between calls
+LONGEST_SECONDS = 3600.0  # of a policy's times: more is taken for another unit
 NEARLY_PERIODIC = 1e-3  # below this, scipy's functions cannot tell a gamma distribution from a step
 
 
@@ -47,9 +48,9 @@ def check_policy(timeout_seconds: float, sleep_seconds: float, wake_seconds: flo
     """
     times = {"TIMEOUT": timeout_seconds, "TS": sleep_seconds, "TW": wake_seconds}
     findings = [
-        Finding(f"{where}: {name}", "seconds from 0 to 3600", f"{value:g}")
+        Finding(f"{where}: {name}", f"seconds from 0 to {LONGEST_SECONDS:g}", f"{value:g}")
         for name, value in times.items()
-        if not 0 <= value <= 3600
+        if not 0 <= value <= LONGEST_SECONDS
     ]
     if not findings and timeout_seconds < sleep_seconds:
         expected = f"a time-out from TS = {sleep_seconds:g} s (one link frame by frame: tagloom eee --timeout 0)"
@@ -102,17 +103,18 @@ def fit_overhead(pairs: Sequence[tuple[float, float]], threshold_seconds: float 
     """Return (c, alpha, t) of eq. 3 fitted by least squares to (gap, overhead) pairs in seconds, as in the paper.
 
     t = t0 (see `step_overhead_seconds`); `threshold_seconds` fixes it if the device's time-out is known. The sum of
-    squares has a kink where t passes a gap, so t is sought between every two neighbouring gaps. Raises InputError if
-    there are fewer pairs than unknowns, or a pair has an invalid time.
+    squares has a kink where t passes a gap, so t is sought between every two neighbouring gaps. Overheads are
+    differences of two measurements, so noise may make them negative. Raises InputError if there are fewer pairs than
+    unknowns, or a pair has an invalid time.
     """
     from scipy.optimize import least_squares  # noqa: PLC0415 - a third of a second that most commands need not spend
 
     unknown = 3 if threshold_seconds is None else 2
     data = np.asarray(sorted(pairs), float).reshape(-1, 2)
     findings = [
-        Finding(f"pairs[{i}]", "a gap and an overhead in seconds, from 0", f"{gap:g}, {over:g}")
+        Finding(f"pairs[{i}]", "a gap from 0 and an overhead, in seconds", f"{gap:g}, {over:g}")
         for i, (gap, over) in enumerate(pairs)
-        if not (0 <= gap < np.inf and 0 <= over < np.inf)
+        if not (0 <= gap < np.inf and abs(over) < np.inf)
     ]
     if len(data) < unknown:
         findings.append(Finding("pairs", f"at least {unknown} pairs of gap and overhead", str(len(data))))

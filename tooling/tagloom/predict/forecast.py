@@ -23,7 +23,7 @@ from tagloom.records.fabric import DEFAULT_SPEED_MBPS
 from tagloom.records.forecast import Figure, Forecast, PortVerdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -104,6 +104,28 @@ def forecast(  # noqa: PLR0913 - what a forecast depends on
         performance=performance(*moved) if moved is not None and len(moved[0].flows) else None,
         replay=replayed,
         **run,
+    )
+
+
+def widened(found: Forecast, others: Sequence[Forecast]) -> Forecast:
+    """Return a forecast whose figures of sleep reach as far as those of `others`, of other policies."""
+    if not others:
+        return found
+
+    def reach(key: str) -> Figure:
+        figures: list[Figure] = [getattr(each, key) for each in (found, *others)]
+        low = min(x for f in figures for x in (f.value, f.low) if x is not None)
+        high = max(x for f in figures for x in (f.value, f.high) if x is not None)
+        said = "and the intervals of the sleep policy's times, their corners"
+        source = figures[0].source
+        source += f" {said}" if "; interval" in source else f"; interval: {said.removeprefix('and ')}"
+        return replace(figures[0], low=low, high=high, source=source)
+
+    return replace(
+        found,
+        seconds_predicted=reach("seconds_predicted"),
+        overhead_seconds=reach("overhead_seconds"),
+        eee_saved_watts=reach("eee_saved_watts"),
     )
 
 

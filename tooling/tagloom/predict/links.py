@@ -10,10 +10,10 @@ from tagloom.graph.flows import flows_of
 from tagloom.platforms.power import fabric_watts
 from tagloom.predict.eee import POWERCONNECT_5548
 from tagloom.predict.energy import Rates, energy
-from tagloom.predict.forecast import forecast
+from tagloom.predict.forecast import forecast, widened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from tagloom.platforms import PortWatts
     from tagloom.predict.performance import Moved
@@ -34,11 +34,13 @@ def predict(  # noqa: PLR0913 - what a forecast depends on
     power: Mapping[str, PortWatts] | None = None,
     rates: Rates | None = None,
     replayed: Replay | None = None,
+    corners: Sequence[tuple[Eee | None, Replay | None]] = (),
 ) -> Forecast:
     """Forecast the change from one set of links to another; with the `routes` of `after`, its links sleep as well.
 
     `moved` is how both move the traffic, if bandwidth and latency are to count. `replayed` replaces both models if a
-    run's messages were replayed.
+    run's messages were replayed. `corners` are the ends of the intervals of `eee`, each with its replay: the forecast's
+    intervals reach as far as those of any of them.
     """
     flows = None
     if routes is not None and traffic is not None:
@@ -50,7 +52,11 @@ def predict(  # noqa: PLR0913 - what a forecast depends on
     def toggle_seconds(model: str) -> float:
         return platforms.load(model).toggle_seconds.get("on_off", 0.0)
 
-    found = forecast(before, after, traffic, watts, toggle_seconds, eee, flows, moved, power, replayed)
+    def forecast_with(policy: Eee | None, run: Replay | None) -> Forecast:
+        return forecast(before, after, traffic, watts, toggle_seconds, policy, flows, moved, power, run)
+
+    found = forecast_with(eee, replayed)
+    found = widened(found, [forecast_with(policy, run) for policy, run in corners])
     saved = _saved(before, after, watts)
     assumed = _assumed(before, traffic, eee, moved, replayed)
     found = replace(found, causes={**found.causes, "saving": saved}, assumed=assumed)

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from tagloom.errors import Finding, InputError
-from tagloom.predict.eee import check_policy
+from tagloom.predict.eee import LONGEST_SECONDS, check_policy
 from tagloom.predict.fit_policy import fit_policy
 from tagloom.records.sleep import Eee
 from tagloom.storage.document import read_yaml, shown
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+Times = tuple[float, float, float]
 TIMES = ("timeout_seconds", "sleep_seconds", "wake_seconds")
 
 
@@ -23,23 +24,30 @@ def fit_payload(
 ) -> dict[str, Any]:
     """Return the parameters fitted to pairs: `eee`, which forecasts read, and the paper's `fit` with residuals."""
     paper, eee, residual = fit_policy(pairs, regular=regular, timeout_seconds=timeout_seconds)
+    times = (eee.timeout_seconds, eee.sleep_seconds, eee.wake_seconds)
+    ends = list(zip(eee.least, eee.most, strict=True)) if eee.least and eee.most else []
     return {
-        **policy_payload((eee.timeout_seconds, eee.sleep_seconds, eee.wake_seconds), f"fitted to {source}"),
+        **policy_payload(times, f"fitted to {source}", ends),
         "residual_seconds": residual,
         "pairs": len(pairs),
         "fit": asdict(paper),
     }
 
 
-def policy_payload(times: tuple[float, float, float], source: str) -> dict[str, Any]:
-    """Return the document of a policy given by its three times in seconds."""
-    return {"eee": {**{key: float(f"{t:.9g}") for key, t in zip(TIMES, times, strict=True)}, "source": source}}
+def policy_payload(
+    times: tuple[float, float, float], source: str, ends: Sequence[tuple[float, float]] = ()
+) -> dict[str, Any]:
+    """Return the document of a policy given by its three times in seconds, and the ends of their intervals if known."""
+    eee: dict[str, Any] = {key: float(f"{t:.9g}") for key, t in zip(TIMES, times, strict=True)}
+    if ends:
+        eee["intervals"] = {key: [float(f"{t:.9g}") for t in each] for key, each in zip(TIMES, ends, strict=True)}
+    return {"eee": {**eee, "source": source}}
 
 
 def read_parameters(path: Path) -> Eee:
     """Return the policy in a file of `fit` or of `measure idle-gap`. Raises InputError with all findings.
 
-    Host links are 1000BASE-T: they sleep when both directions are idle.
+    Host links are 1000BASE-T: they sleep when both directions are idle. `intervals` of the times are read where given.
     """
     payload = read_yaml(path, "TIMEOUT,TS,TW in seconds, or parameters of tagloom fit")
     given = payload.get("eee", payload) if isinstance(payload, dict) else None  # measure idle-gap writes only the times
@@ -52,8 +60,30 @@ def read_parameters(path: Path) -> Eee:
         for key in TIMES
         if isinstance(given.get(key), bool) or not isinstance(given.get(key), int | float)
     ]
-    if wrong:
-        raise InputError(wrong)
+    least, most, astray = _ends(given, str(path)) if not wrong else (None, None, [])
+    if wrong or astray:
+        raise InputError(wrong + astray)
     times = [float(given[key]) for key in TIMES]
     check_policy(times[0], times[1], times[2], str(path))
-    return Eee(times[0], times[1], times[2], shown(given.get("source", path.name), 200).strip("'"), together=True)
+    source = shown(given.get("source", path.name), 200).strip("'")
+    return Eee(times[0], times[1], times[2], source, together=True, least=least, most=most)
+
+
+def _ends(given: dict[str, Any], where: str) -> tuple[Times | None, Times | None, list[Finding]]:
+    """Return the least and the most of the three times, None where no intervals are given, and what is wrong."""
+    intervals = given.get("intervals")
+    if intervals is None:
+        return None, None, []
+    ends, wrong = list[tuple[float, float]](), list[Finding]()
+    for key in TIMES:
+        each = intervals.get(key) if isinstance(intervals, dict) else None
+        numbers = isinstance(each, list) and all(isinstance(t, int | float) and not isinstance(t, bool) for t in each)
+        if each is not None and numbers and len(each) == 2 and 0 <= each[0] <= given[key] <= each[1] <= LONGEST_SECONDS:
+            ends.append((float(each[0]), float(each[1])))
+        else:
+            expected = f"two times in seconds around {given[key]:g}, from 0 to {LONGEST_SECONDS:g}"
+            wrong.append(Finding(f"{where}: eee.intervals.{key}", expected, shown(each)))
+    if wrong:
+        return None, None, wrong
+    (h, late), (ts, long), (tw, slow) = ends
+    return (h, ts, tw), (late, long, slow), []

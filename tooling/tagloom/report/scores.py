@@ -63,8 +63,13 @@ def _cells(each: Mapping[str, Any]) -> tuple[str, str, str, str]:
 def fit_lines(payload: Mapping[str, Any]) -> list[str]:
     """Return what was fitted, and the pairs' distance from it."""
     eee = payload["eee"]
+
+    def ends(key: str) -> str:
+        low, high = eee["intervals"][key] if "intervals" in eee else (0.0, 0.0)
+        return f" ({1e6 * low:.4g} to {1e6 * high:.4g})" if high else ""
+
     times = ", ".join(
-        f"{word} {1e6 * eee[key]:.4g} us"
+        f"{word} {1e6 * eee[key]:.4g} us{ends(key)}"
         for word, key in (("time-out", "timeout_seconds"), ("Ts", "sleep_seconds"), ("Tw", "wake_seconds"))
     )
     lines = row("policy", f"{times} ({eee['source']})")
