@@ -32,7 +32,7 @@ FRAME_BYTES = 1500.0  # messages are not counted: frames of this size are taken 
 def estimate(fabric: Fabric, routes: Routes, counted: Counted) -> Traffic:
     """Estimate a host matrix whose sums at hosts' ports, and over channels along the routes, are those counted.
 
-    The prior is gravity: what a host sends goes to the others in proportion to what they receive. Iterative
+    The prior is gravity: what a host sends goes to the others of its network in proportion to what they get. Iterative
     proportional fitting scales it until all counts are met; its limit has the least Kullback-Leibler distance from the
     prior of all matrices that meet them (Csiszar 1975; tomogravity: Zhang et al., SIGMETRICS 2003), and no entry is
     negative. How far counts determine the matrix stands in the remarks: the dimension left free, and the share of bytes
@@ -43,13 +43,15 @@ def estimate(fabric: Fabric, routes: Routes, counted: Counted) -> Traffic:
     channel = _channel_sums(fabric, counted)
     prior = np.outer(sent, received)
     np.fill_diagonal(prior, 0.0)
+    if fabric.within_networks is not None:
+        prior *= fabric.within_networks
     total = prior.sum()
     if total <= 0:
         raise InputError([Finding("the counters", "some bytes from one host to another", "none")])
     x = (prior * sent.sum() / total).ravel()
     rows, sums = _equations(fabric, routes, sent, received, channel)
     x = _fitted(x, rows, sums)
-    remarks = (*counted.remarks, *_remarks(rows, sums, x, hosts, counted))
+    remarks = (*counted.remarks, *_remarks(rows, sums, x, fabric, counted))
     matrix = x.reshape(hosts, hosts)
     return Traffic(matrix, np.ceil(matrix / FRAME_BYTES), counted.seconds, remarks)
 
@@ -87,7 +89,10 @@ def _equations(
     received: NDArray[np.float64],
     channel: NDArray[np.float64],
 ) -> tuple[list[NDArray[np.int64]], NDArray[np.float64]]:
-    """List the entries that add up to each count: of every host out and in, and of every channel that was read."""
+    """List the entries that add up to each count: of every host out and in, and of every channel that was read.
+
+    Entries of pairs of different networks are in none.
+    """
     hosts = len(fabric.hosts)
     h = np.arange(hosts)
     targets, column = np.unique(fabric.host_switch, return_inverse=True)
@@ -104,7 +109,13 @@ def _equations(
             over[c].append(some + a * hosts)
     read = [c for c in np.flatnonzero(~np.isnan(channel)).tolist() if over[c]]
     rows += [np.concatenate(over[c]) for c in read]
-    return rows, np.r_[sent, received, channel[read]]
+    sums = np.r_[sent, received, channel[read]]
+    if fabric.within_networks is None:
+        return rows, sums
+    within = fabric.within_networks.ravel() > 0
+    rows = [row[within[row]] for row in rows]
+    filled = [i for i, row in enumerate(rows) if len(row)]
+    return [rows[i] for i in filled], sums[filled]
 
 
 def _fitted(x: NDArray[np.float64], rows: list[NDArray[np.int64]], sums: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -152,11 +163,11 @@ def _matrix(rows: list[NDArray[np.int64]], entries: int) -> Any:
 
 
 def _remarks(
-    rows: list[NDArray[np.int64]], sums: NDArray[np.float64], x: NDArray[np.float64], hosts: int, counted: Counted
+    rows: list[NDArray[np.int64]], sums: NDArray[np.float64], x: NDArray[np.float64], fabric: Fabric, counted: Counted
 ) -> list[str]:
-    matrix = _matrix(rows, hosts * hosts)
+    matrix = _matrix(rows, len(x))
     at, columns = matrix.nonzero()
-    pairs = hosts * (hosts - 1)
+    pairs = fabric.pairs
     have = matrix @ x
     worst = 100 * float(np.abs(have - sums).max()) / max(float(sums.max()), 1e-300)
     exact = len(rows) <= RANKED
@@ -168,9 +179,11 @@ def _remarks(
         f"{len(rows):,} counts leave {free}; the estimate misses a count by at most {worst:.2g} % of the greatest",
     ]
     if len(columns) <= BOUNDED:
-        low, high = _bounds(columns, at, sums, hosts * hosts)
+        low, high = _bounds(columns, at, sums, len(x))
         total = float(x.sum())
-        width = 100 * (high - low)[~np.eye(hosts, dtype=np.bool_).ravel()] / total
+        hosts, within = len(fabric.hosts), fabric.within_networks
+        between = ~np.eye(hosts, dtype=np.bool_) if within is None else within > 0
+        width = 100 * (high - low)[between.ravel()] / total
         words += [
             f"{100 * min(float(low.sum()) / total, 1.0):.0f} % of the bytes can have gone between no other pairs",
             f"a pair's bytes are known within {np.median(width):.2g} % of all (median), {width.max():.2g} % (widest)",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.errors import Finding, InputError
+from tagloom.read.networks import check_networks
 from tagloom.read.traffic import number_in, stated_seconds
 from tagloom.records.simulation import Program
 from tagloom.records.traffic import Traffic
@@ -27,7 +28,7 @@ def read_messages(path: Path, fabric: Fabric) -> tuple[Program, Traffic]:
 
     In every step, counted from 0, a host computes, sends its messages of the step, and waits for those to it. A row
     without a destination says only how long its source computes before it sends. ``# seconds: N`` says how long the
-    run took with all links awake. Raises InputError with all findings.
+    run took with all links awake. Raises InputError with all findings, also for messages between networks.
     """
     lines = read_text(path, "a readable file of a run's messages").splitlines()
     findings: list[Finding] = []
@@ -73,4 +74,6 @@ def read_messages(path: Path, fabric: Fabric) -> tuple[Program, Traffic]:
     total, sent = np.zeros((hosts, hosts)), np.zeros((hosts, hosts))
     np.add.at(total, (source_of, target_of), volume)
     np.add.at(sent, (source_of, target_of), 1.0)
-    return program, Traffic(total, sent, seconds)
+    traffic = Traffic(total, sent, seconds)
+    check_networks(fabric, traffic, str(path))
+    return program, traffic

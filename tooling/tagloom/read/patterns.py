@@ -31,6 +31,8 @@ PATTERNS = (
 def pattern(fabric: Fabric, text: str) -> Traffic:
     """Make `pattern:NAME` or `pattern:NAME:SEED` over all hosts, in their order; a megabyte from each that sends.
 
+    Several networks have each the pattern of its own hosts alone.
+
     all-to-all         an equal share to every other host
     bit-reversal       to the host whose number is this one's, bits reversed; over the first 2^b hosts
     matrix-transpose   row-major number (i, j) to (j, i) of a square; over the first k^2 hosts
@@ -38,15 +40,19 @@ def pattern(fabric: Fabric, text: str) -> Traffic:
     permutation        each to one host, each from one, drawn at random
     hotspot            half to host 0, half spread equally; host 0 spreads all
     nearest-neighbour  an equal share to every host of the switches one link away
-    Koibuchi et al. 2011 use the first three. Raises InputError for a name there is not, and for fewer than two hosts.
+    Koibuchi et al. 2011 use the first three. Raises InputError for a name there is not, and for fewer than two hosts
+    of one network.
     """
     name, _, seed_text = text.removeprefix(PREFIX).partition(":")
-    hosts = len(fabric.hosts)
+    hosts = max(map(len, fabric.networks.values()))
     if name not in PATTERNS or not (seed_text or "1").isdigit():
         raise InputError([Finding("--traffic", "pattern:NAME[:SEED], NAME one of " + ", ".join(PATTERNS), repr(text))])
     if hosts < 2:
-        raise InputError([Finding("--traffic", "two hosts or more for a pattern", str(hosts))])
-    share = _share(fabric, name, hosts, np.random.default_rng(int(seed_text or "1")))
+        raise InputError([Finding("--traffic", "two hosts or more of one network for a pattern", str(hosts))])
+    share, chance = np.zeros((len(fabric.hosts),) * 2), np.random.default_rng(int(seed_text or "1"))
+    for part, mine in zip(fabric.by_network, fabric.networks.values(), strict=True):
+        if len(mine) > 1:
+            share[np.ix_(mine, mine)] = _share(part, name, len(mine), chance)
     np.fill_diagonal(share, 0.0)
     volume = np.round(BYTES * share)
     made_up = f"{text} is made up: its bytes are a measure among pairs, over no time that is known"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.errors import Finding, InputError
+from tagloom.read.networks import check_networks
 from tagloom.read.patterns import PREFIX, pattern
 from tagloom.read.profiles import RANK, kind_of, read_ranks
 from tagloom.records.traffic import Traffic
@@ -36,8 +37,15 @@ def read_traffic(path: Path, fabric: Fabric, placement: str = "", ranks: int | N
     ``*.prof``, TAU and mpiP (`read.profiles`); ``nfdump -o csv``; ``pattern:NAME`` (`read.patterns`).
     A comment line ``# seconds: 3600`` says how long it took. Messages to oneself are dropped: they never leave the
     host (NAS CG and MG send them). `ranks` says how many ran where a format does not. Raises InputError with all
-    findings; what the format cannot know stands in the remarks.
+    findings, also for bytes between hosts of different networks; what the format cannot know stands in the remarks.
     """
+    traffic = _unchecked(path, fabric, placement, ranks)
+    check_networks(fabric, traffic, str(path))
+    return traffic
+
+
+def _unchecked(path: Path, fabric: Fabric, placement: str, ranks: int | None) -> Traffic:
+    """Read traffic as `read_traffic` does, whatever networks its hosts are of."""
     if str(path).startswith(PREFIX):
         return pattern(fabric, str(path))
     kind = kind_of(path)
@@ -81,7 +89,9 @@ def read_profile(path: Path, fabric: Fabric, placement: str = "", ranks: int | N
     """Read a profile of a run as `read_traffic` does, also one that says how long calls took but not what was sent."""
     kind = "" if str(path).startswith(PREFIX) else kind_of(path)
     if kind == "paraprof":
-        return _placed(read_ranks(path, kind, ranks), fabric, placement, str(path))
+        traffic = _placed(read_ranks(path, kind, ranks), fabric, placement, str(path))
+        check_networks(fabric, traffic, str(path))
+        return traffic
     return read_traffic(path, fabric, placement, ranks)
 
 
