@@ -286,8 +286,8 @@ def _one_way() -> None:
     OneWayLinks(Path(), lambda _: None).looking(lambda _: seen)(fabric)
 
 
-def _with_a_cycle(words: str) -> Callable[[], int]:
-    """Return what proves whole tables, whose answer is no: the ring's of OpenSM."""
+def answered_no(words: str) -> Callable[[], int]:
+    """Return what reads a whole file, of which the answer is no: a ring's tables of OpenSM, a rack with loose ends."""
     run = command(words)
     return lambda: run() - 1
 
@@ -338,6 +338,7 @@ def make(home: Path) -> None:
         (home / place).mkdir(exist_ok=True)
         shutil.copy(ROOT / "tests" / "data" / "infiniband" / "ring" / name, home / place)
     shutil.copy(home / "subnet" / "opensm.fdbs", home / "nodes")
+    shutil.copytree(ROOT / "tests" / "data" / "netbox", home / "netbox")
     arrays = {"ends": [[0, 1], [1, 0]], "group": [[0], [-2]], "first": [0, 1], "members": [0], "senders": [1, 1]}
     (home / "arrays").mkdir()
     np.savez(home / "arrays" / "tables.npz", **{name: np.array(some, np.int32) for name, some in arrays.items()})
@@ -420,15 +421,19 @@ READERS = (
     Reader("facts of a host", "facts/h0", _imported("facts")),
     Reader("GraphML", "drawing.graphml", command("import drawing.graphml")),
     Reader("DOT", "drawing.dot", command("import drawing.dot")),
+    *(
+        Reader(f"{name} of a NetBox", f"netbox/{name}.json", answered_no("import netbox"))
+        for name in ("devices", "interfaces", "cables", "ip-addresses")
+    ),
     Reader("messages", "trace.csv", command("predict b --trace trace.csv")),
     Reader("paths of others", "paths.csv", command("verify --paths paths.csv")),
     Reader("links of others", "tables/links.csv", command("verify --fdb tables")),
     Reader("tables of others", "tables/tables.csv", command("verify --fdb tables")),
     Reader("arrays of tables", "arrays/tables.npz", command("verify --fdb arrays"), binary=True),
     Reader("routes of a router", "routers/r1.json", command("verify --fdb routers")),
-    Reader("cables of a subnet", "subnet/opensm-subnet.lst", _with_a_cycle("verify --fdb subnet")),
-    Reader("tables of a subnet", "subnet/opensm.fdbs", _with_a_cycle("verify --fdb subnet")),
-    Reader("nodes of a subnet", "nodes/ibnetdiscover.txt", _with_a_cycle("verify --fdb nodes")),
+    Reader("cables of a subnet", "subnet/opensm-subnet.lst", answered_no("verify --fdb subnet")),
+    Reader("tables of a subnet", "subnet/opensm.fdbs", answered_no("verify --fdb subnet")),
+    Reader("nodes of a subnet", "nodes/ibnetdiscover.txt", answered_no("verify --fdb nodes")),
     Reader("lines of a family", "lines/ros/lines.j2", command("plan f.yml --templates lines -o p")),
     Reader("page of a family", "page/ros/configuration.j2", command("plan f.yml --templates page -o p")),
     Reader("lines of a site", "own/site/all.j2", command("plan f.yml --templates own --trust-foreign -o p")),

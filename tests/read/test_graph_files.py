@@ -106,6 +106,8 @@ def test_every_fault_of_a_drawing_is_told_at_once():
         ("x: i", "0 of them"),
         ("x: edge 3, h - i", "two hosts"),
         ("x: edge 4, a - a", "a twice"),
+        ("x: edge 5, a - d", "'g77'"),
+        ("x: edge 6, a - d", "d:g1 (taken by edge 5, a - d)"),
         ("x: edge 6, a - d", "'7'"),
         ("x: edge 6, a - d", "'perhaps'"),
     }

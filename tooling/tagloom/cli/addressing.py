@@ -15,6 +15,7 @@ from tagloom.cli.inputs import (
     folder_of,
     inventory_of,
     logins_of,
+    netbox_of,
     seconds_of,
     site_of,
     snmp_reader,
@@ -144,14 +145,21 @@ def _page(file: FabricText, changes: AddressChanges, source: str) -> dict[str, A
 
 
 def _import(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.adapters.netbox import is_url
     from tagloom.observe import import_list
     from tagloom.read.fabric_addresses import FabricText
-    from tagloom.read.host_lists import read_host_list
+    from tagloom.read.host_lists import netbox_list, read_host_list
 
     found = Findings()
     file = found.of(lambda: FabricText(args.fabric))
-    listed = found.of(lambda: read_host_list(args.file, args.format))
+    netbox = found.of(lambda: netbox_of(args.file)) if is_url(args.file) else None
+    listed: Any = None if is_url(args.file) else found.of(lambda: read_host_list(Path(args.file), args.format))
     found.end()
+    if netbox is not None:
+        with screen.waiting("reading NetBox"):
+            devices = netbox.devices_named([host.name for host in file.fabric.hosts])
+            interfaces = netbox.of_devices("dcim/interfaces", [each["id"] for each in devices])
+        listed = netbox_list(interfaces, args.file)
     return _end(
         args, screen, file, import_list(file.fabric, listed, change=args.replace, several=args.several), listed.kind
     )
@@ -222,7 +230,8 @@ def add(commands: Commands) -> None:
     )
     learn.add_argument("--count", type=int, metavar="N", help="with --watch: exit after N readings without a change")
     listed = verbs.add("import", _import, "take addresses from a list of hosts", words)
-    listed.add_argument("file", type=Path, metavar="FILE", help="the list, or a directory of Ansible's facts (JSON)")
+    kinds = "the list, a directory of Ansible's facts (JSON), or the URL of a NetBox (its token: TAGLOOM_NETBOX_TOKEN)"
+    listed.add_argument("file", metavar="FILE", help=kinds)
     listed.add_argument("fabric", type=Path, metavar="FABRIC", help=fabric)
     listed.add_argument(
         "--format", choices=FORMATS, default="auto", help="format of the list (default: recognised by its text)"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
+import re
 import time
 from contextlib import closing
 from dataclasses import replace
@@ -90,6 +91,24 @@ def new_file(path: Path | None, *, replace: bool) -> list[Finding]:
     """Return a finding where a file is there that is not to be replaced."""
     there = path is not None and path.exists() and not replace
     return [Finding(str(path), "a new file, or --replace", "one that is there")] if there else []
+
+
+def netbox_of(url: str) -> Any:
+    """Return the NetBox at a URL, with the token of the environment. Raises InputError."""
+    from tagloom.adapters.netbox import NetBox
+
+    return NetBox(url, os.environ.get("TAGLOOM_NETBOX_TOKEN", ""))
+
+
+def filters_of(words: Sequence[str]) -> dict[str, list[str]]:
+    """Read filters of a NetBox, KEY=VALUE, a key as often as it has values. Raises InputError."""
+    filters: dict[str, list[str]] = {}
+    wrong = [word for word in words if not re.fullmatch(r"[a-z][a-z0-9_]*=.+", word) or word.startswith("limit=")]
+    if wrong:
+        raise InputError(Finding("--filter", "KEY=VALUE, such as site=lab", repr(word)) for word in wrong)
+    for key, _, value in (word.partition("=") for word in words):
+        filters.setdefault(key, []).append(value)
+    return filters
 
 
 def seconds_of(text: str, where: str = "--every", *, least: float = math.ulp(0.0)) -> float:

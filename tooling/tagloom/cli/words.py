@@ -37,7 +37,7 @@ EXAMPLES = {
     "timetable": "tagloom timetable fabric.yml --traffic day/ --most-settings 3 -o day.yml",
     "predict": "tagloom predict build --traffic matrix.csv --seconds 3600 --settings night.json",
     "export": "tagloom export simgrid build -o platform.xml",
-    "import": "tagloom import drawing.graphml -o fabric.yml",
+    "import": "tagloom import https://netbox.example --filter site=lab -o fabric.yml",
     "score": "tagloom score --measured watts_after=401.5 seconds_predicted=3630",
     "fit": "tagloom fit --pairs pairs.csv -o switch.yml",
     "sweep": "tagloom sweep sweep.yml -o sweep.csv",

@@ -9,8 +9,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
-from tagloom.observe.interpret import port_number
-from tagloom.platforms.port_names import port_name
+from tagloom.platforms.port_names import port_name, port_number
 from tagloom.records.fabric import Fabric, Host, Link, Switch
 from tagloom.units import parse_mac
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tagloom.observe.objects import COLUMNS, SCALARS
 from tagloom.plain_text import printable
+from tagloom.platforms.port_names import port_number
 from tagloom.records.observation import Counters, Neighbour, Observation, SpanningTree, Vlans
 from tagloom.records.switch_state import DISCARD_PVID, MAX_VLAN, Membership
 from tagloom.units import format_mac
@@ -35,13 +35,6 @@ _CHASSIS_KINDS = {1: "component", 2: "interface-alias", 3: "port", 4: "mac", 5: 
 _BLANK = "\0 \r\n\t"
 _MAC_CHASSIS, _MAC_PORT = 4, 3  # LldpChassisIdSubtype, LldpPortIdSubtype
 _BRIDGE_BIT = 0x20  # LldpSystemCapabilitiesMap: bit 2 is bridge
-_LONG_NAMES = (  # ifDescr of both families, as the family's own short name
-    (re.compile(r"(?i)^(?:gigabitethernet|gigabit ethernet)\s*"), "gi"),
-    (re.compile(r"(?i)^(?:tengigabitethernet|ten-?gigabit ethernet)\s*"), "te"),
-    (re.compile(r"(?i)^unit: (\d+) slot: \d+ port: (\d+) gigabit.*$"), r"\1/g\2"),
-    (re.compile(r"(?i)^unit: (\d+) slot: \d+ port: (\d+) 10g.*$"), r"\1/xg\2"),
-    (re.compile(r"(?i)^ethernet(?: interface)?\s*"), ""),
-)
 
 
 @dataclass(slots=True)
@@ -144,15 +137,6 @@ def _port_numbers(reader: _Reader, platform: Platform, wanted: Collection[int]) 
         named = platform.port_name(missing[0]) + (f" and {len(missing) - 1} more ports" if len(missing) > 1 else "")
         reader.complain(f"ifName, ifDescr: no row for {named}")
     return numbers
-
-
-def port_number(platform: Platform, words: str) -> int | None:
-    """Return a port's number by its name in a MIB, long or short; None if the model has no such port."""
-    number = platform.port_number(words)
-    for pattern, short in _LONG_NAMES:
-        if number is None and pattern.search(words):
-            number = platform.port_number(pattern.sub(short, words))
-    return number
 
 
 def _counters(reader: _Reader, ports: dict[int, int], platform: Platform) -> tuple[Counters, ...]:

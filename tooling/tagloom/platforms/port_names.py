@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from tagloom import platforms
@@ -9,7 +10,17 @@ from tagloom import platforms
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from tagloom.platforms import Platform
     from tagloom.records.fabric import Fabric
+
+
+_LONG_NAMES = (  # ifDescr of both families, as the family's own short name
+    (re.compile(r"(?i)^(?:gigabitethernet|gigabit ethernet)\s*"), "gi"),
+    (re.compile(r"(?i)^(?:tengigabitethernet|ten-?gigabit ethernet)\s*"), "te"),
+    (re.compile(r"(?i)^unit: (\d+) slot: \d+ port: (\d+) gigabit.*$"), r"\1/g\2"),
+    (re.compile(r"(?i)^unit: (\d+) slot: \d+ port: (\d+) 10g.*$"), r"\1/xg\2"),
+    (re.compile(r"(?i)^ethernet(?: interface)?\s*"), ""),
+)
 
 
 def channel_name(fabric: Fabric, channel: int) -> str:
@@ -73,4 +84,13 @@ def port_numbers(fabric: Fabric) -> Callable[[str, str], int | None]:
             return None
         return platforms.load(fabric.switches[fabric.index[switch]].model).port_number(port) if port else 0
 
+    return number
+
+
+def port_number(platform: Platform, words: str) -> int | None:
+    """Return a port's number by its name in a MIB or NetBox, long or short; None if the model has no such port."""
+    number = platform.port_number(words)
+    for pattern, short in _LONG_NAMES:
+        if number is None and pattern.search(words):
+            number = platform.port_number(pattern.sub(short, words))
     return number

@@ -13,6 +13,7 @@ from tagloom.read.fabric_text import format_fabric
 from tagloom.records.fabric import Fabric, Host, Link, Switch
 
 MOST_PARTS = 1 << 18  # switches, hosts and links of one drawing
+SPEEDS_MBPS = (10, 100, 1000, 2500, 5000, 10_000, 25_000, 40_000, 100_000)  # that a fabric file takes
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _LINE = re.compile(r":\d+  (?=[a-z])")  # of the text that is made here, which nobody sees
 
@@ -55,6 +56,7 @@ class Drawing:
     switches: dict[str, Switch] = field(default_factory=dict)
     hosts: dict[str, DrawnHost] = field(default_factory=dict)
     links: list[DrawnLink] = field(default_factory=list)
+    reserved: dict[tuple[str, str], None] = field(default_factory=dict)  # (switch, port) of what was left out
     findings: list[Finding] = field(default_factory=list)
     remarks: list[Finding] = field(default_factory=list)
 
@@ -86,8 +88,7 @@ def fabric_of_drawing(drawing: Drawing) -> tuple[Fabric, str]:
             drawing.find(name, "a name of letters, digits, dot, hyphen, underscore", repr(name))
     for name in drawing.switches.keys() & drawing.hosts.keys():
         drawing.find(name, "one part of this name", "a switch and a host")
-    if not drawing.findings:
-        fabric = _with_ports(drawing)
+    fabric = _with_ports(drawing)
     if drawing.findings:
         raise InputError(drawing.findings)
     text = format_fabric(fabric)
@@ -98,17 +99,23 @@ def fabric_of_drawing(drawing: Drawing) -> tuple[Fabric, str]:
 
 
 class _Ports:
-    """The ports of all switches while they are given out."""
+    """The ports of all switches while they are given out; those of a model that is not known are not looked at."""
 
     def __init__(self, drawing: Drawing) -> None:
         self._drawing = drawing
-        self._platform = {name: platforms.load(switch.model) for name, switch in drawing.switches.items()}
+        known = {name: switch.model for name, switch in drawing.switches.items() if platforms.is_model(switch.model)}
+        self._platform = {name: platforms.load(model) for name, model in known.items()}
         self._taken: dict[tuple[str, int], str] = {}
         self._lowest = dict.fromkeys(drawing.switches, 1)
 
+    def count(self, switch: str) -> int:
+        """Return how many ports a switch has, 0 where its model is not known."""
+        return self._platform[switch].ports if switch in self._platform else 0
+
     def named(self, where: str, switch: str, word: str) -> int:
         """Take the port that is named, 0 with a finding where there is none, or another part has it."""
-        platform = self._platform[switch]
+        if (platform := self._platform.get(switch)) is None:
+            return 0
         number = platform.port_number(word)
         if number is None or number > platform.physical_ports:
             names = platform.port_names[: platform.physical_ports]
@@ -121,7 +128,8 @@ class _Ports:
 
     def free(self, where: str, switch: str) -> int:
         """Take the lowest free port, 0 with a finding where there is none."""
-        platform = self._platform[switch]
+        if (platform := self._platform.get(switch)) is None:
+            return 0
         number = self._lowest[switch]
         while (switch, number) in self._taken:
             number += 1
@@ -134,7 +142,8 @@ class _Ports:
 
     def channel(self, where: str, switch: str, word: str) -> int:
         """Take the port-channel that is named, else the lowest that is free; 0 with a finding where there is none."""
-        platform = self._platform[switch]
+        if (platform := self._platform.get(switch)) is None:
+            return 0
         number = platform.port_number(word) if word else None
         if number is None or number <= platform.physical_ports or (switch, number) in self._taken:
             numbers = range(platform.physical_ports + 1, platform.ports + 1)
@@ -155,6 +164,7 @@ def _with_ports(drawing: Drawing) -> Fabric:
         for link in drawing.links
     ]
     by_host = {name: ports.named(name, host.switch, host.port) for name, host in drawing.hosts.items() if host.port}
+    reserved = sorted((index[name], ports.named(f"{name}:{word}", name, word)) for name, word in drawing.reserved)
     links, hosts = [], []
     for link, taken in zip(drawing.links, by_link, strict=True):
         (a, _), (b, _) = link.ends
@@ -178,8 +188,9 @@ def _with_ports(drawing: Drawing) -> Fabric:
     for name, host in drawing.hosts.items():
         port = by_host.get(name) or (0 if host.port else ports.free(name, host.switch))
         hosts.append(Host(name, index[host.switch], port, *_first_and_others(host.macs), uplink=host.uplink))
-    counts = tuple(platforms.load(switch.model).ports for switch in drawing.switches.values())
-    return Fabric(drawing.name, tuple(drawing.switches.values()), tuple(hosts), tuple(links), counts)
+    counts = tuple(ports.count(name) for name in drawing.switches)
+    switches = tuple(drawing.switches.values())
+    return Fabric(drawing.name, switches, tuple(hosts), tuple(links), counts, reserved=tuple(reserved))
 
 
 def _first_and_others(macs: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:

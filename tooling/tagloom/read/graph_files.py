@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING, Any
 
 from tagloom.errors import Finding, InputError
-from tagloom.read.drawn_fabric import MOST_PARTS, Drawing, DrawnHost, DrawnLink, check_model
+from tagloom.read.drawn_fabric import MOST_PARTS, SPEEDS_MBPS, Drawing, DrawnHost, DrawnLink, check_model
 from tagloom.records.fabric import Switch
 from tagloom.storage.document import shown
 from tagloom.units import format_mac, is_host_address, parse_mac
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     Edge = tuple[str, str, Attributes]
 
 DEEPEST = 8  # subgraphs within each other: the parser's time is exponential in it
-SPEEDS_MBPS = (10, 100, 1000, 2500, 5000, 10_000, 25_000, 40_000, 100_000)
 _COMPASS = {"n", "ne", "e", "se", "s", "sw", "w", "nw", "c", "_"}
 _TRUE, _FALSE = {"true", "1", "yes"}, {"false", "0", "no"}
 # By what attribute an edge names the port at each of its ends, in this order: the first is what `export` writes.

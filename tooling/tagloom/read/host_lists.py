@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tagloom.errors import Finding, InputError
 from tagloom.read import dhcp_lists, inventory_lists
@@ -53,6 +53,13 @@ def read_host_list(path: Path, kind: str = "auto") -> HostList:
     rows = Rows(str(path))
     READERS[chosen](text, rows)
     return rows.end(chosen)
+
+
+def netbox_list(interfaces: list[dict[str, Any]], source: str) -> HostList:
+    """Return the hosts whose interfaces a NetBox answered; `source` names it. Raises InputError."""
+    rows = Rows(source)
+    inventory_lists.add_interfaces(interfaces, rows)
+    return rows.end("netbox")
 
 
 def _kind(text: str) -> str:

@@ -142,7 +142,11 @@ def _addresses(variables: dict[Any, Any]) -> Iterator[Any]:
 
 def read_netbox(text: str, rows: Rows) -> None:
     """Read interfaces as NetBox's REST interface lists them; those for management alone are left out."""
-    document = parse_json(text, rows.source, "JSON (NetBox)")
+    add_interfaces(parse_json(text, rows.source, "JSON (NetBox)"), rows)
+
+
+def add_interfaces(document: Any, rows: Rows) -> None:
+    """Add the interfaces of an answer of NetBox, as a list or a page."""
     if isinstance(document, dict) and document.get("next"):
         rows.remarks.append(Finding(rows.source, "all interfaces on one page (limit=0)", "more of them: next is set"))
     listed = document.get("results") if isinstance(document, dict) else document

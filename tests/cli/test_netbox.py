@@ -1,0 +1,270 @@
+"""NetBox: what a real one (4.6.8) answered of a small rack, served again page by page over HTTP on loopback."""
+
+import json
+import re
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from fabrics import ROOT
+from tagloom.read import read_fabric
+
+ANSWERS = ROOT / "tests" / "data" / "netbox"
+PATHS = {
+    "/api/dcim/devices/": "devices",
+    "/api/dcim/interfaces/": "interfaces",
+    "/api/dcim/cables/": "cables",
+    "/api/ipam/ip-addresses/": "ip-addresses",
+}
+TOKEN = "nbt_known.to-nobody-else"
+EXPECTED = """\
+  s0: {model: powerconnect-5324, at: [], address: "192.0.2.10"}
+  s1: {model: powerconnect-5324, at: [], address: "192.0.2.11"}
+  s2: {model: powerconnect-5324, at: []}
+  s3: {model: powerconnect-6248, at: []}
+hosts:
+  node0: {switch: s0, port: "g6", mac: "00:1e:c9:00:00:00"}
+  node0-idrac: {switch: s1, port: "g5", mac: "00:1e:c9:00:01:00"}
+  node1: {switch: s1, port: "g6", mac: "00:1e:c9:00:00:01"}
+  node2: {switch: s2, port: "g6", mac: "00:1e:c9:00:00:02"}
+  node3: {switch: s3, port: "1/g6"}
+links:
+  - {ends: ["s0:g1", "s1:g1"], speed: 100}
+  - {ends: [["s0:g2", "s0:g3"], ["s3:1/g2", "s3:1/g3"]], lag: [1, 4]}
+  - ["s1:g2", "s2:g1"]
+  - {ends: ["s1:g4", "s3:1/g4"], state: down}
+  - ["s2:g2", "s3:1/g1"]
+"""
+REMARKS = {
+    ("s0:g4", "cable #7 (planned), which is not: left out"),
+    ("s2:g5", "cable to nowhere (connected) ends at pp1:R2: reserved"),
+    ("node3:eth0", "none: one is made up"),
+}
+
+
+def answers():
+    return {name: json.loads((ANSWERS / f"{name}.json").read_text())["results"] for name in PATHS.values()}
+
+
+def devices_of(each):
+    """Give the ids of the devices that an object belongs to."""
+    ends = [end["object"] for key in ("a_terminations", "b_terminations") for end in each.get(key, ())]
+    owners = [end["device"] for end in [*ends, each, each.get("assigned_object") or {}] if "device" in end]
+    return {owner["id"] for owner in owners}
+
+
+class Netbox:
+    """The objects of a NetBox, what it was asked and sent."""
+
+    def __init__(self, objects):
+        self.objects, self.asked, self.patched, self.next, self.url = objects, [], [], "", ""
+
+    def answer(self, path, query):
+        name = PATHS[path]
+        found = [
+            each
+            for each in self.objects[name]
+            if ("device_id" not in query or devices_of(each) & set(map(int, query["device_id"])))
+            and ("name" not in query or each["name"] in query["name"])
+            and ("site" not in query or each["site"]["slug"] in query["site"])
+        ]
+        begin, limit = int(query.get("offset", ["0"])[0]), int(query["limit"][0])
+        following = f"{self.next or self.url}{path}?limit={limit}&offset={begin + limit}"
+        more = "".join(f"&{key}={v}" for key, some in query.items() if key not in {"limit", "offset"} for v in some)
+        page = found[begin : begin + limit]
+        return {
+            "count": len(found),
+            "next": following + more if begin + limit < len(found) else None,
+            "results": page,
+        }
+
+
+@contextmanager
+def served(objects=None):
+    """Run a NetBox on loopback."""
+    netbox = Netbox(answers() if objects is None else objects)
+
+    class Handler(BaseHTTPRequestHandler):
+        def send(self, status, payload):
+            body = json.dumps(payload).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def do_GET(self):
+            if self.headers["Authorization"] != f"Bearer {TOKEN}":
+                return self.send(403, {"detail": f"Invalid token: {self.headers['Authorization']}"})
+            parts = urlsplit(self.path)
+            netbox.asked.append(self.path)
+            return self.send(200, netbox.answer(parts.path, parse_qs(parts.query)))
+
+        def do_PATCH(self):
+            sent = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            netbox.patched += sent
+            by_id = {each["id"]: each for each in netbox.objects["devices"]}
+            for each in sent:
+                by_id[each["id"]].update(each)
+            self.send(200, [by_id[each["id"]] for each in sent])
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        netbox.url = f"http://127.0.0.1:{server.server_address[1]}"
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield netbox
+        server.shutdown()
+
+
+@pytest.fixture
+def netbox(monkeypatch):
+    monkeypatch.setenv("TAGLOOM_NETBOX_TOKEN", TOKEN)
+    with served() as running:
+        yield running
+
+
+def test_switches_links_hosts_and_addresses_become_a_fabric_file(run, netbox, tmp_path, monkeypatch):
+    """Through a patch panel, aggregated, shut, slower; what leads nowhere keeps its port for itself."""
+    monkeypatch.setattr("tagloom.adapters.netbox.PAGE_OBJECTS", 5)
+    status, out, _ = run("import", netbox.url, "-o", tmp_path / "f.yml", "--filter", "site=lab", "--json")
+    answer = json.loads(out)
+    assert (status, answer["switches"], answer["links"], answer["hosts"]) == (1, 4, 5, 5)
+    assert {(each["where"], each["actual"]) for each in answer["findings"]} == REMARKS
+    text = (tmp_path / "f.yml").read_text()
+    assert text.endswith(EXPECTED)
+    assert 'reserved:\n  s2: ["g5"]\n' in text
+    assert len(netbox.asked) > 10  # pages
+    assert all("site=lab" in each or "device_id=" in each for each in netbox.asked)
+    assert run("plan", tmp_path / "f.yml", "-o", tmp_path / "b")[0] == 0
+
+
+def test_a_directory_of_answers_gives_the_same_file_as_the_netbox(run, netbox):
+    assert run("import", ANSWERS)[1] == run("import", netbox.url)[1]
+
+
+def test_the_token_is_shown_nowhere_and_goes_to_no_other_server(run, netbox, monkeypatch):
+    with served() as other:
+        netbox.next = other.url
+        monkeypatch.setattr("tagloom.adapters.netbox.PAGE_OBJECTS", 5)
+        status, _, err = run("import", netbox.url)
+        assert status == 3
+        assert "another server" in err
+        assert other.asked == []
+    monkeypatch.setenv("TAGLOOM_NETBOX_TOKEN", "nbt_wrong.secret")
+    status, out, err = run("import", netbox.url, "--json")
+    assert status == 3
+    assert "403" in err
+    assert "TAGLOOM_NETBOX_TOKEN" in err
+    assert "***" in err
+    assert "secret" not in out + err
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("http://netbox.example", "a token over http can be read on the way"),
+        ("https://me:secret@netbox.example", "without login or query"),
+        ("https://netbox.example?token=secret", "without login or query"),
+        ("https://[", "without login or query"),
+    ],
+)
+def test_a_url_that_would_show_a_secret_is_refused(run, monkeypatch, url, why):
+    monkeypatch.setenv("TAGLOOM_NETBOX_TOKEN", TOKEN)
+    status, out, err = run("import", url, "--json", "--filter", "no")
+    assert status == 2
+    assert why in err
+    assert "secret" not in out + err
+
+
+def test_every_fault_of_what_netbox_says_is_told_at_once(run, monkeypatch, tmp_path):
+    monkeypatch.setenv("TAGLOOM_NETBOX_TOKEN", TOKEN)
+    objects = answers()
+    for device in objects["devices"]:
+        if device["name"] == "s3":
+            device["device_type"] |= {"model": "Ice Cube 9", "slug": "ice-cube-9"}
+    for each in objects["interfaces"]:
+        if (each["device"]["name"], each["name"]) == ("s1", "g1"):
+            each["name"] = "g77"
+        if each["device"]["name"] == "node1":
+            each["mac_address"], each["mac_addresses"] = "01:00:5e:00:00:01", []
+    with served(objects) as netbox:
+        status, _, err = run("import", netbox.url, "-o", tmp_path / "f.yml")
+        assert status == 2
+        for where, actual in (("s3", "Dell Ice Cube 9"), ("node1", "01:00:5e:00:00:01"), ("s0:g1 - s1:g77", "'g77'")):
+            assert re.search(rf"^{netbox.url}: {where}: expected .*, actual {actual}$", err, re.MULTILINE)
+        assert not (tmp_path / "f.yml").exists()
+        status, _, err = run("import", netbox.url, "-o", tmp_path / "f.yml", "--model", "powerconnect-6248")
+        assert (status, "Ice Cube" in err) == (2, False)
+
+
+def test_damaged_answers_are_told_by_file_and_key(run, tmp_path):
+    (tmp_path / "devices.json").write_text('{"results": [{"id": "one"}], "next": null}')
+    (tmp_path / "interfaces.json").write_text('{"results": [], "next": "https://x"}')
+    status, _, err = run("import", tmp_path)
+    assert status == 2
+    assert "the whole list (?limit=0)" in err
+    (tmp_path / "interfaces.json").write_text("[]")
+    status, _, err = run("import", tmp_path)
+    assert "devices: 0.name: expected this key, actual none" in err
+
+
+# --- out -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def build(run, tmp_path):
+    """Return a build of what the NetBox has, a link of it off."""
+    assert run("import", ANSWERS, "-o", tmp_path / "f.yml")[0] == 1
+    assert run("plan", tmp_path / "f.yml", "--off", "s0:g1", "-o", tmp_path / "b")[0] == 0
+    return tmp_path / "b"
+
+
+def test_contexts_say_the_plan_and_where_ports_lead_and_are_written_only_if_asked(run, netbox, build):
+    status, out, _ = run("export", "netbox-context", build)
+    alone = {each["name"]: each["local_context_data"]["tagloom"] for each in json.loads(out)}
+    assert (status, list(alone)) == (0, ["s0", "s1", "s2", "s3"])
+    assert alone["s0"]["ports"]["g1"] == {"to": "s1:g1", "state": "down", "mbps": 100}
+    assert alone["s0"]["ports"]["g3"] == {"to": "s3:1/g3", "state": "up"}
+    assert alone["s3"]["ports"]["1/g6"] == {"to": "node3", "state": "up"}
+    status, out, _ = run("export", "netbox-context", build, "--netbox", netbox.url)
+    both = {each["name"]: each["local_context_data"] for each in json.loads(out)}
+    assert both["s0"] == {"ntp": ["192.0.2.1"], "tagloom": alone["s0"]}
+    assert netbox.patched == []
+
+
+def test_what_others_keep_in_a_context_stays_and_only_what_differs_is_written(run, netbox, build):
+    words = ("export", "netbox-context", build, "--netbox", netbox.url, "--write", "--json", "--filter", "site=lab")
+    status, out, _ = run(*words)
+    assert (status, json.loads(out)["changed"]) == (0, ["s0", "s1", "s2", "s3"])
+    sent = {each["id"]: each for each in netbox.patched}
+    assert all(set(each) == {"id", "local_context_data"} for each in sent.values())
+    context = next(each for each in netbox.objects["devices"] if each["name"] == "s0")["local_context_data"]
+    assert (context["ntp"], context["tagloom"]["fabric"]) == (["192.0.2.1"], "imported")
+    status, out, _ = run(*words)
+    assert (json.loads(out)["changed"], len(netbox.patched)) == ([], 4)
+
+
+def test_switches_that_a_netbox_does_not_have_are_told_and_nothing_is_written(run, netbox, build):
+    netbox.objects["devices"] = [each for each in netbox.objects["devices"] if each["name"] not in {"s1", "s3"}]
+    status, _, err = run("export", "netbox-context", build, "--netbox", netbox.url, "--write")
+    assert status == 2
+    assert [f"{netbox.url}: {name}: expected one device, actual 0" in err for name in ("s1", "s3")] == [True, True]
+    assert netbox.patched == []
+    assert run("export", "dot", build, "--write")[0] == 2
+    assert run("export", "netbox-context", build, "--write")[0] == 2
+
+
+def test_addresses_of_hosts_are_taken_from_a_netbox(run, netbox, tmp_path):
+    """Of the devices that the fabric file has as hosts; a management controller's is left out."""
+    text = "name: mine\nmodel: powerconnect-5324\nswitches: {s0: {}}\n"
+    text += "hosts: {node0: {switch: s0, port: g1}, node3: {switch: s0, port: g2}}\n"
+    (tmp_path / "f.yml").write_text(text)
+    status, out, _ = run("hosts", "import", netbox.url, tmp_path / "f.yml", "--json")
+    answer = json.loads(out)
+    assert (status, [each["host"] for each in answer["learned"]], answer["silent"]) == (1, ["node0"], ["node3"])
+    assert read_fabric(tmp_path / "f.yml").hosts[0].mac == 0x001EC9000000
