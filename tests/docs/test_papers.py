@@ -1,0 +1,54 @@
+"""docs/papers.md has a row for every table and figure of the four papers, and says what its script computes."""
+
+import importlib.util
+import re
+
+from fabrics import ROOT
+
+SPEC = importlib.util.spec_from_file_location("papers", ROOT / "benchmarks" / "papers.py")
+papers = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(papers)
+WRITTEN = (ROOT / "docs" / "papers.md").read_text("utf-8")
+# Tables and figures of each paper, by the first and the last of each.
+ALL = {
+    "Koibuchi": {"T": (1, 12), "F": (5, 13)},
+    "Miwa": {"T": (1, 3), "F": (1, 11)},
+    "Blanquicet": {"T": (1, 2), "F": (1, 3), "eq. ": (1, 1)},
+    "Mansbach": {"F": (1, 18), "eq. ": (1, 6)},
+}
+
+
+def rows():
+    for section in WRITTEN.split("\n## ")[1:]:
+        paper = re.split(r"\W", section)[0]
+        for line in section.splitlines():
+            if line.startswith("| ") and not line.startswith(("| where", "| ---")):
+                yield paper, [cell.strip() for cell in line.strip("|").split(" | ")]
+
+
+def test_the_page_says_what_its_script_computes():
+    assert papers.page() == WRITTEN
+
+
+def test_every_table_figure_and_equation_of_the_papers_has_a_row():
+    for paper, kinds in ALL.items():
+        places = [cells[0] for name, cells in rows() if name == paper]
+        for kind, (first, last) in kinds.items():
+            seen = set()
+            for place in (each for each in places if each.startswith(kind)):
+                numbers = [int(n) for n in re.findall(r"\d+", place)]
+                seen |= set(range(numbers[0], numbers[-1] + 1)) if " to " in place else set(numbers)
+            assert seen == set(range(first, last + 1)), (paper, kind)
+
+
+def test_every_row_has_a_number_of_ours_and_its_command_or_says_why_not():
+    for paper, (where, *_, ours, how) in rows():
+        assert (ours == "-") == how.startswith("none: "), (paper, where)
+        scripts = re.findall(r"`python (benchmarks/\w+\.py)`", how)
+        assert ours == "-" or scripts or "`tagloom " in how or how == "the same", (paper, where)
+        assert all((ROOT / script).is_file() for script in scripts)
+
+
+def test_our_table_11_is_the_papers():
+    line = next(cells for paper, cells in rows() if paper == "Koibuchi" and cells[0] == "T11")
+    assert line[2] == line[3] == ", ".join(f"{n:.2f}" for n in papers.TABLE_11)
