@@ -10,10 +10,11 @@ import tempfile
 from pathlib import Path
 from subprocess import CompletedProcess
 
+import loaded_ansible
+
 FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(
-    ["tagloom.cli", "tagloom.pipeline", "tagloom.operate", "tagloom.lab.process", "numba", "scipy.sparse.csgraph"]
-)
+LIBRARIES = ["tagloom.cli", "tagloom.pipeline", "tagloom.operate", "tagloom.lab.process", "numba"]
+FORKS.set_forkserver_preload([*LIBRARIES, "scipy.sparse.csgraph", "loaded_ansible"])
 
 
 def run(words, directory, environment=os.environ, *, together=False):
@@ -24,13 +25,14 @@ def run(words, directory, environment=os.environ, *, together=False):
     words = ["tagloom", *map(str, words)]
     with tempfile.TemporaryDirectory() as place:
         printed = [Path(place, "out"), Path(place, "out" if together else "err")]
-        process = FORKS.Process(target=_begin, args=(words, directory, dict(environment), printed))
+        how = (words, directory, dict(environment), printed, loaded_ansible.begin())
+        process = FORKS.Process(target=_begin, args=how)
         process.start()
         process.join()
         return CompletedProcess(words, process.exitcode, *(path.read_text("utf-8") for path in printed))
 
 
-def _begin(words, directory, environment, printed):
+def _begin(words, directory, environment, printed, ansible):
     os.chdir(directory)
     os.environ.clear()
     os.environ.update(environment)
@@ -38,6 +40,7 @@ def _begin(words, directory, environment, printed):
         with path.open("a") as stream:
             os.dup2(stream.fileno(), number)
     sys.argv = words
+    loaded_ansible.use(*ansible)
     from tagloom.cli import main  # noqa: PLC0415 - it is loaded already
 
     sys.exit(main())
