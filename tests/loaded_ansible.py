@@ -42,7 +42,7 @@ DESCRIPTORS = 16
 
 def settings(environment):
     """Return what Ansible or Python reads of an environment while it loads."""
-    return {key: value for key, value in environment.items() if key.startswith(("ANSIBLE_", "PYTHON", "LC_", "HOME"))}
+    return {key: value for key, value in environment.items() if key.startswith(("ANSIBLE_", "PYTHON", "HOME"))}
 
 
 @cache

@@ -56,6 +56,7 @@ def test_check_mode_changes_nothing_and_shows_what_a_push_would_do(bench):
     assert bench.configurations() == bench.born
 
 
+@pytest.mark.usefixtures("executed")
 def test_a_push_reaches_the_target_saves_it_and_a_second_push_finds_nothing_to_do(bench):
     bench.type("s0", "vlan database", "vlan 500", "exit", "interface vlan 500", "name office", "exit",
                "interface range ethernet g(7,24)", "switchport mode general",
@@ -285,6 +286,7 @@ def test_a_target_with_a_line_that_is_not_understood_is_not_pushed(bench):
     assert bench.configurations()["s0"] == bench.born["s0"]
 
 
+@pytest.mark.usefixtures("executed")
 def test_a_switch_whose_worker_was_killed_has_failed(bench):
     bench.write_build()
     process.fault(bench.rack, "s0", "slow", at=1, lasts=3600)  # of its first line, until its session is gone
@@ -443,6 +445,7 @@ def test_where_a_wave_cannot_be_written_down_neither_it_nor_one_after_it_begins_
 # One ansible-playbook
 
 
+@pytest.mark.usefixtures("executed")
 def test_one_ansible_does_a_job_after_the_other_and_a_new_one_what_comes_after_its_end(bench):
     place = bench.write_rollout({}, {"pvid": 101})
     with bench.ansible() as ansible:
