@@ -106,6 +106,7 @@ def koibuchi() -> list[Row]:
     fixed, renamed = table_3()
     saved = {cluster: savings.arithmetic(cluster, percent) for cluster, percent in savings.CLUSTERS}
     performance = "[performance](../benchmarks/results/performance.md), `python benchmarks/flows.py`"
+    tags = column("tagged-bridges.md", "| message", "1,048,576", slice(5, 6))[0]
     equal = [f"{ours:.2f}" for ours in hops()]
     known = ", ".join(f"{1e6 * (platforms.load(m).latency_seconds or 0):g}" for m in TABLE_2 if m[-4:] != "6248")
     return [
@@ -136,8 +137,8 @@ def koibuchi() -> list[Row]:
             "T5",
             "bandwidth with tags",
             UNKNOWN,
-            NOT_RUN,
-            "none: kernel bridges with and without tags were not measured side by side",
+            f"{tags} of that without, messages of 1 MiB through kernel bridges",
+            "[tags](../benchmarks/results/tagged-bridges.md), `python benchmarks/tagged_bridges.py`",
         ),
         (
             "T6",
