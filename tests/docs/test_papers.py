@@ -1,7 +1,10 @@
 """docs/papers.md has a row for every table and figure of the four papers, and says what its script computes."""
 
+import csv
 import importlib.util
 import re
+
+import pytest
 
 from fabrics import ROOT
 
@@ -52,3 +55,17 @@ def test_every_row_has_a_number_of_ours_and_its_command_or_says_why_not():
 def test_our_table_11_is_the_papers():
     line = next(cells for paper, cells in rows() if paper == "Koibuchi" and cells[0] == "T11")
     assert line[2] == line[3] == ", ".join(f"{n:.2f}" for n in papers.TABLE_11)
+
+
+def test_the_bytes_of_ft_are_those_it_was_seen_to_send():
+    with (ROOT / "tests" / "data" / "npb" / "ft.S.16.matrix.csv").open() as file:
+        sent = sum(int(row["wire_bytes"]) for row in csv.DictReader(file) if row["src"] != row["dst"])
+    assert papers.ft_bytes("S", 16) == pytest.approx(sent, rel=1e-3)
+
+
+def test_ft_moves_no_faster_than_its_busiest_channel():
+    """Each of five leaves of the tree sends to 53 hosts and more over one link; a switch of misc has 11 hosts."""
+    complete, tree = papers.ft_seconds("C")
+    uplink = 8e-9 * papers.ft_bytes("C", 128) * 11 * 53 / (64 * 64) * 128 / 127
+    assert tree == pytest.approx(uplink, rel=1e-6)
+    assert complete < tree < 189.0
