@@ -198,7 +198,6 @@ def test_what_does_not_cover_networks_yet_refuses_them(tmp_path, answer):
         ("plan", fabric, "-o", build, "--protect", "link"),
         ("plan", fabric, "-o", build, "--learning"),
         ("regulate", fabric, "--traffic", "pattern:all-to-all"),
-        ("predict", build),
         ("report", build, "-o", tmp_path / "report.html"),
         ("verify", build, "--what-if", "links"),
     ):

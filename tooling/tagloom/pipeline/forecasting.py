@@ -15,6 +15,7 @@ from tagloom.pipeline.files import read_build
 from tagloom.predict.eee import POWERCONNECT_5548
 from tagloom.predict.interruption import interruption, lost_figure
 from tagloom.predict.links import predict
+from tagloom.predict.networks import networks_of
 from tagloom.predict.orders import can_be_replayed, replay_orders
 from tagloom.predict.performance import move
 from tagloom.predict.rate_switch import switched_in_place
@@ -26,7 +27,6 @@ from tagloom.read.estimate import estimate
 from tagloom.regulate.settings_file import read_result, with_links_off
 from tagloom.render import parse
 from tagloom.route import own_routes, route
-from tagloom.route.plannable import refuse_networks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -76,7 +76,6 @@ def predict_build(build: Build, question: Question) -> Forecast:
     else in random ones; traffic of too many pairs is only bounded by its channels. Intervals of the sleep policy widen
     those of the forecast. Raises InputError.
     """
-    refuse_networks(build.fabric, "forecasts")
     before, after = _compared(build, question.settings)
     traffic, moved = question.traffic, None
     remarks: tuple[str, ...] = ()
@@ -103,6 +102,8 @@ def predict_build(build: Build, question: Question) -> Forecast:
         traffic = replace(traffic, seconds=traffic.seconds or (runs[0].seconds if runs[0] else None))
     corners = list(zip(policies[1:], runs[1:], strict=True))
     found = predict(before, after, traffic, eee, every, moved, question.power, question.rates, runs[0], corners)
+    if traffic is not None and moved is not None:
+        found = replace(found, networks=networks_of(before, after, traffic, moved))
     if traffic is not None and traffic.seconds and moved is not None:
         found = replace(found, rate_switch=switched_in_place(before, after, moved[0].flows, traffic.seconds))
     if question.rollout is not None:

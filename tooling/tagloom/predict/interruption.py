@@ -34,10 +34,10 @@ def interruption(
 ) -> Interruption:
     """Return the interruptions by all waves; `states` are those before the first wave and after each.
 
-    `waves` are (name, why, seconds for which hosts are paused). A pause cuts every pair. A host port whose speed,
-    negotiation, flow control, EEE or enabled state changes retrains its link and cuts its host's pairs. Links between
-    switches carry nothing when they change (the rollout's proof). What a pair sends meanwhile at its mean rate is lost;
-    buffers are taken as 0.
+    `waves` are (name, why, seconds for which hosts are paused). A pause cuts every pair of one network. A host port
+    whose speed, negotiation, flow control, EEE or enabled state changes retrains its link and cuts its host's pairs.
+    Links between switches carry nothing when they change (the rollout's proof). What a pair sends meanwhile at its mean
+    rate is lost; buffers are taken as 0.
     """
     hosts = len(fabric.hosts)
     seconds = np.zeros((hosts, hosts))
@@ -47,6 +47,8 @@ def interruption(
         bounced = np.array([toggle_seconds(m) if t else 0.0 for t, m in _trained(fabric, old, new)])
         away = np.maximum(np.maximum(bounced[:, None], bounced[None, :]), paused)
         np.fill_diagonal(away, 0.0)
+        if fabric.within_networks is not None:
+            away = away * fabric.within_networks
         if not away.any():
             continue
         seconds += away

@@ -142,11 +142,35 @@ class RateSwitch:
 
 
 @dataclass(frozen=True, slots=True)
+class NetworkForecast:
+    """One of several networks under the traffic of all of them, with all links on (before) and as forecast (after).
+
+    volume_bytes             what its hosts send each other
+    max_channel_load_*       its own bytes on the channel that carries most of them, scaled to 1 Gb/s
+    shared_channels          channels between switches that carry its traffic and that of others, after
+    communication_seconds_*  until its last byte is moved, all networks' traffic begun at once; None if not followed
+    latency_seconds_*        delay by switches per message, mean over its messages
+    """
+
+    name: str
+    hosts: int
+    pairs: int
+    volume_bytes: float
+    max_channel_load_before: float
+    max_channel_load_after: float
+    shared_channels: int
+    communication_seconds_before: float | None
+    communication_seconds_after: float | None
+    latency_seconds_before: float
+    latency_seconds_after: float
+
+
+@dataclass(frozen=True, slots=True)
 class Forecast:
     """The dry run of one configuration; seconds are those of one run of the application.
 
     `causes` breaks down the slow-down, the loss and the saving into (part, amount), the largest first. `assumed` lists
-    in sentences what was not measured.
+    in sentences what was not measured. `networks` are those of the hosts, if there are several and traffic is given.
     """
 
     watts_before: Figure
@@ -166,6 +190,7 @@ class Forecast:
     interruption: Interruption | None = None
     replay: Replay | None = None
     rate_switch: RateSwitch | None = None
+    networks: tuple[NetworkForecast, ...] = ()
     causes: dict[str, tuple[tuple[str, float], ...]] = field(default_factory=dict)
     assumed: tuple[str, ...] = ()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict
+from itertools import islice
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from tagloom.errors import Finding
     from tagloom.records.fabric import Fabric
     from tagloom.records.findings import Findings, MissingEntry
-    from tagloom.records.forecast import Figure, Forecast, Interruption, LinkForecast
+    from tagloom.records.forecast import Figure, Forecast, Interruption, LinkForecast, NetworkForecast
     from tagloom.records.frame_path import FramePath
     from tagloom.records.interrupted import Interrupted
     from tagloom.records.sleep import Eee
@@ -29,6 +30,7 @@ WIDTH = 80
 LABEL = 10
 SHOWN_FINDINGS = 20
 SCREEN_LINES = 23  # of 24; the prompt takes one
+NAMED_NETWORKS = 3  # of several, on one screen
 JOULES_PER_KWH = 3.6e6
 
 BROADCAST_WORDS = {
@@ -392,7 +394,31 @@ def forecast_payload(forecast: Forecast, fabric: Fabric | None = None) -> dict[s
     payload["trace" if ordered else "orders"] = None if forecast.replay is None else asdict(forecast.replay)
     payload["orders" if ordered else "trace"] = None
     payload["rate_switch"] = None if forecast.rate_switch is None else asdict(forecast.rate_switch)
+    payload["networks"] = {network.name: _network_payload(network) for network in forecast.networks}
     return payload
+
+
+def _network_payload(network: NetworkForecast) -> dict[str, Any]:
+    """Return one network's part of a forecast, by its keys of the command line."""
+    found = asdict(network)
+    del found["name"]
+    return {key: round(value, 12) if isinstance(value, float) else value for key, value in found.items()}
+
+
+def _network_lines(networks: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return a line or two for each of the first networks."""
+    lines: list[str] = []
+    for name, network in islice(networks.items(), NAMED_NETWORKS):
+        ends = network["communication_seconds_before"], network["communication_seconds_after"]
+        seconds = "" if ends[0] is None else f"moved in {decimal(ends[0])} s -> {decimal(ends[1])} s; "
+        shared = count(network["shared_channels"], "channel")
+        load = f"{network['max_channel_load_before']:,.0f} -> {network['max_channel_load_after']:,.0f}"
+        said = (
+            f"{network['volume_bytes']:,.0f} bytes, {seconds}at most {load} on a channel, {shared} shared with others"
+        )
+        lines += row("" if lines else "networks", f"{name}: {said}")
+    more = len(networks) - NAMED_NETWORKS
+    return lines + (row("", f"and {count(more, 'network')} more (--json)") if more > 0 else [])
 
 
 def _warnings(payload: Mapping[str, Any]) -> list[str]:
@@ -407,10 +433,11 @@ def _warnings(payload: Mapping[str, Any]) -> list[str]:
 def _interrupted(cut: Interruption, fabric: Fabric | None) -> list[dict[str, Any]]:
     """Return the interrupted pairs: one row if all are interrupted alike, else a row for each."""
     hosts = len(cut.seconds)
-    alike = np.ptp(cut.seconds[~np.eye(hosts, dtype=bool)]) == 0 if hosts > 1 else True
-    if alike and cut.seconds.any():
+    within = fabric.within_networks if fabric is not None else None
+    pairs = ~np.eye(hosts, dtype=bool) if within is None else within > 0
+    if cut.seconds.any() and np.ptp(cut.seconds[pairs]) == 0:
         lost = None if cut.lost_bytes is None else float(cut.lost_bytes.sum())
-        return [{"pairs": hosts * (hosts - 1), "seconds": float(cut.seconds.max()), "lost_bytes": lost}]
+        return [{"pairs": int(pairs.sum()), "seconds": float(cut.seconds.max()), "lost_bytes": lost}]
     names = [host.name for host in fabric.hosts] if fabric is not None else [str(h) for h in range(hosts)]
     return [
         {
@@ -450,6 +477,7 @@ def forecast_lines(payload: Mapping[str, Any]) -> list[str]:
                 f"{payload['latency_seconds_before'] * 1e6:.2f} us to a message -> "
                 f"{payload['latency_seconds_after'] * 1e6:.2f} us",
             )
+    lines += _network_lines(payload["networks"])
     if payload["interruptions"]:
         worst = max(cut["seconds"] for cut in payload["interruptions"])
         pairs = sum(cut.get("pairs", 1) for cut in payload["interruptions"])
