@@ -1,6 +1,7 @@
 """The report as a page: what it holds, and that it works in a real browser, by mouse and by keyboard."""
 
 import json
+import math
 import re
 from dataclasses import replace
 from html import unescape
@@ -26,6 +27,15 @@ LU = ROOT / "tests" / "data" / "npb" / "lu.S.16.matrix.csv"
 PORT = re.compile(r'class="port p-eee" d="M([\d.]+) ([\d.]+)l[^>]*data-words')
 MONDAY = 1_767_614_400.0  # 2026-01-05, noon by UTC
 APT = "no Chromium:  sudo apt install --no-install-recommends chromium"
+
+
+SWITCH = re.compile(r'data-name="(s\d+)"[^>]*><circle cx="([\d.]+)" cy="([\d.]+)"')
+LEADS = re.compile(r'<text x="([\d.]+)" y="([\d.]+)">(s\d+)</text>(?!</g>)')
+
+
+def near(where, x, y):
+    """Give the switch that is drawn nearest to a point."""
+    return min(where, key=lambda name: math.hypot(where[name][0] - x, where[name][1] - y))
 
 
 @pytest.fixture(scope="module")
@@ -225,6 +235,23 @@ def test_every_host_port_is_drawn_with_its_state_and_has_its_verdict(sleepy, pat
             if 0 < there @ along < 30:
                 assert abs(there @ np.array([-along[1], along[0]])) > 5
     assert len(re.findall(r'<circle class="port"[^>]*data-words', path.read_text("utf-8"))) == 16  # 5324s never sleep
+
+
+def test_sections_about_sleep_are_there_for_models_that_can_sleep_alone(sleepy, path):
+    for page, there in ((sleepy[0], True), (path, False)):
+        text = page.read_text("utf-8")
+        assert [f'id="{name}"' in text for name in ("ports", "eee", "port-table")] == [there] * 3
+        assert ("host port EEE" in text, 'href="#ports"' in text) == (there, there)
+
+
+def test_what_leads_around_an_edge_says_where_it_leads(path):
+    """In the 4x4 torus: each switch of an edge has the one of the opposite edge beyond its stubs."""
+    text = path.read_text("utf-8")
+    where = {name: (float(x), float(y)) for name, x, y in SWITCH.findall(text)}
+    leads = {(near(where, float(x), float(y)), name) for x, y, name in LEADS.findall(text)}
+    across = {(f"s{4 * n}", f"s{4 * n + 3}") for n in range(4)} | {(f"s{n}", f"s{n + 12}") for n in range(4)}
+    assert leads == across | {(b, a) for a, b in across}
+    assert len(LEADS.findall(text)) == len(leads)  # once for the two parallel links
 
 
 def test_a_saving_that_slows_the_run_too_much_is_told_to_cost_more(site):

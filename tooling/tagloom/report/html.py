@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tagloom import platforms
 from tagloom.records.report import OFF, ON, SLEEPING, SLOW
 from tagloom.report.charts import HEIGHT, WIDTH, Chart, Series, chart
 from tagloom.report.decimals import decimal
@@ -43,7 +44,7 @@ STATE_WORDS = {ON: "on", OFF: "off", SLOW: "slow", SLEEPING: "EEE"}
 def html_document(report: Report, written: str, live: Live | None = None) -> str:
     """Return the HTML document; `written` says when and by what, for its foot. A `live` one loads itself anew."""
     forecast, cut = forecast_payload(report.forecast, report.fabric), report.forecast.interruption
-    ports = port_rows(report)
+    ports, sleeps = port_rows(report), _sleeps(report)
     return _template().render(
         name=report.fabric.name,
         written=written,
@@ -60,13 +61,13 @@ def html_document(report: Report, written: str, live: Live | None = None) -> str
         asleep=(sum(port["state"] == SLEEPING for port in ports), forecast["sources"]["eee_saved_watts"]),
         power=_power(report),
         yearly=_yearly(report),
-        curves=[_gap_chart(report), _sleep_chart(report), *_link_charts(report)],
+        curves=[_gap_chart(report), _sleep_chart(report), *_link_charts(report)] if sleeps else [],
         waves=_waves(report),
         rollout=report.rollout,
         proofs=_proofs(report),
         findings=[str(finding) for finding in report.proof.findings],
         sources=[(key.replace("_", " "), text) for key, text in forecast["sources"].items()],
-        eee=report.eee,
+        eee=report.eee if sleeps else None,
         left_out=report.left_out,
         size=(WIDTH, HEIGHT),
         css=_text("page.css"),
@@ -132,6 +133,11 @@ def _cards(report: Report, forecast: dict[str, Any]) -> list[dict[str, str]]:
     ]
 
 
+def _sleeps(report: Report) -> bool:
+    """Return whether any port can sleep: a model has EEE (IEEE 802.3az)."""
+    return any(platforms.of(switch).eee for switch in report.fabric.switches)
+
+
 def _figure(report: Report, ports: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the drawn fabric: links with load class, state and labels, switches, hosts' ports, trees as bit sets."""
     fabric, drawn = report.fabric, draw(report.fabric)
@@ -175,10 +181,11 @@ def _figure(report: Report, ports: list[dict[str, Any]]) -> dict[str, Any]:
             for at, port in zip(_around(report, drawn), ports, strict=True)
         ],
         "port_states": [
-            (state, STATE_WORDS[state], sum(each == state for each in report.host_states)) for state in (ON, SLEEPING)
+            (state, STATE_WORDS[state], sum(each == state for each in report.host_states))
+            for state in ((ON, SLEEPING) if _sleeps(report) else (ON,))
         ],
         "labelled": len(fabric.links) <= LABELLED_UP_TO,
-        "wraps": any(drawn.wraps),
+        "leads": [(x, y, fabric.switches[s].name) for x, y, s in drawn.leads],
         "levels": _level_words(report, 1.0 if report.share is not None else edge, top),
         "relative_levels": _level_words(report, edge, top) if report.share is not None else [],
         "states": [

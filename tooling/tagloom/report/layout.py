@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 CELL = 60.0  # distance of two neighbours of a grid
 LABEL_ASIDE = 12.0  # the largest shift of a vertical link's label along it
-STUB = 0.45  # of a cell: length of the stubs of a link that wraps around
+STUB = 0.55  # of a cell: length of the stubs of a link that wraps around
+LEAN = 0.6  # of a stub: how far it leans aside where another dimension has its axis
+LABEL_STEP = 9.0  # between labels that follow each other
 GRIDS, LEVELS, CIRCLES = {"mesh", "torus", "hypercube"}, {"fat-tree", "tree", "clos"}, {"ring", "complete"}
 STRESS_UP_TO = 150  # switches, for Kamada and Kawai's layout, which compares all pairs at every step
 
@@ -24,7 +26,8 @@ STRESS_UP_TO = 150  # switches, for Kamada and Kawai's layout, which compares al
 class Drawn:
     """A fabric on a plane: the drawing's size, a point for each switch, an SVG path for each link.
 
-    `middle` is where each link has its label; `wraps` marks links drawn as two stubs only.
+    `middle` is where each link has its label; `wraps` marks links drawn as two stubs only. `leads` says where such
+    stubs lead: a point beyond their ends, and the switch at the other end, once for parallel links.
     """
 
     width: float
@@ -33,6 +36,7 @@ class Drawn:
     paths: tuple[str, ...]
     middle: tuple[tuple[float, float], ...]
     wraps: tuple[bool, ...]
+    leads: tuple[tuple[float, float, int], ...]
 
 
 def draw(fabric: Fabric) -> Drawn:
@@ -45,13 +49,23 @@ def draw(fabric: Fabric) -> Drawn:
     for i, link in enumerate(fabric.links):
         parallel_links.setdefault((min(link.a, link.b), max(link.a, link.b)), []).append(i)
     paths, middle = [""] * len(fabric.links), [(0.0, 0.0)] * len(fabric.links)
-    wraps = [_wraps(fabric, link) for link in fabric.links]
+    around = [_around(fabric, link) for link in fabric.links]
+    leads: list[tuple[float, float, int]] = []
     for (a, b), links in parallel_links.items():
+        out = _outward(at[a], at[b], around[links[0]])
+        if around[links[0]] >= 0:
+            ends = [
+                (at[s] + way * (CELL * STUB + LABEL_STEP), other)
+                for s, other, way in zip((a, b), (b, a), out, strict=True)
+            ]
+            leads += [(round(float(point[0]), 1), round(float(point[1]), 1), other) for point, other in ends]
         for n, i in enumerate(links):
             bend = (n - (len(links) - 1) / 2) * 9.0
-            paths[i], middle[i] = _stubs(at[a], at[b], bend, n) if wraps[i] else _line(at, a, b, bend)
+            paths[i], middle[i] = _stubs((at[a], at[b]), out, bend, n) if around[i] >= 0 else _line(at, a, b, bend)
     points = tuple((round(float(x), 1), round(float(y), 1)) for x, y in at)
-    return Drawn(float(width), float(height), points, tuple(paths), tuple(middle), tuple(wraps))
+    return Drawn(
+        float(width), float(height), points, tuple(paths), tuple(middle), tuple(d >= 0 for d in around), tuple(leads)
+    )
 
 
 def _points(fabric: Fabric) -> NDArray[np.float64]:
@@ -120,23 +134,40 @@ def _by_graph(fabric: Fabric) -> NDArray[np.float64]:
     return np.asarray(at * (1.4 * CELL / max(float(nearest), 1e-9)), np.float64)
 
 
-def _wraps(fabric: Fabric, link: Link) -> bool:
-    """Return whether a link wraps around the edge of a torus."""
+def _around(fabric: Fabric, link: Link) -> int:
+    """Return the dimension in which a link wraps around the edge of a torus, -1 for a link that does not."""
     if fabric.shape is None or fabric.shape.family != "torus" or not fabric.points.shape[1]:
-        return False
-    return bool(np.abs(fabric.points[link.a] - fabric.points[link.b]).max() > 1)
+        return -1
+    apart = np.abs(fabric.points[link.a] - fabric.points[link.b])
+    return int(apart.argmax()) if apart.max() > 1 else -1
+
+
+def _outward(a: NDArray[np.float64], b: NDArray[np.float64], dim: int) -> list[NDArray[np.float64]]:
+    """Return the directions of a wrapping link's stubs, each away from the other switch.
+
+    A third and further dimension shares its axis with one before it, so that its stubs lean aside.
+    """
+    direction = (b - a) / max(float(np.hypot(*(b - a))), 1e-9)
+    lean = LEAN * (-1.0) ** (dim // 2 - 1) if dim >= 2 else 0.0
+    aside = np.array([direction[1], -direction[0]]) * lean
+    return [sign * direction * (1.0 - lean**2) ** 0.5 + aside for sign in (-1.0, 1.0)]
 
 
 def _stubs(
-    a: NDArray[np.float64], b: NDArray[np.float64], bend: float, parallel_link: int
+    ends: tuple[NDArray[np.float64], NDArray[np.float64]],
+    out: list[NDArray[np.float64]],
+    bend: float,
+    parallel_link: int,
 ) -> tuple[str, tuple[float, float]]:
-    """Return a wrapping link's two stubs, each pointing away from the other switch, and the label's point."""
-    direction = (b - a) / max(float(np.hypot(*(b - a))), 1e-9)
-    side = np.array([-direction[1], direction[0]]) * bend
-    ends = [(p, p + side, p + side - sign * direction * CELL * STUB) for p, sign in ((a, 1.0), (b, -1.0))]
-    path = " ".join(f"M{p[0]:.1f} {p[1]:.1f}L{q[0]:.1f} {q[1]:.1f}L{r[0]:.1f} {r[1]:.1f}" for p, q, r in ends)
-    end = ends[0][2] - direction * (5.0 + 9.0 * parallel_link)  # labels of parallel links follow each other
-    return path, (round(float(end[0]), 1), round(float(end[1]), 1))
+    """Return a wrapping link's two stubs, and the label's point."""
+    path = []
+    for p, way, sign in zip(ends, out, (-1.0, 1.0), strict=True):
+        q = p + np.array([-way[1], way[0]]) * sign * bend
+        r = q + way * CELL * STUB
+        path.append(f"M{p[0]:.1f} {p[1]:.1f}L{q[0]:.1f} {q[1]:.1f}L{r[0]:.1f} {r[1]:.1f}")
+    # labels of parallel links follow each other, behind the name of the switch that they lead to
+    label = ends[0] + out[0] * (CELL * STUB + LABEL_STEP * (2 + parallel_link))
+    return " ".join(path), (round(float(label[0]), 1), round(float(label[1]), 1))
 
 
 def _line(at: NDArray[np.float64], a: int, b: int, bend: float) -> tuple[str, tuple[float, float]]:
