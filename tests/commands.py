@@ -7,14 +7,30 @@ import multiprocessing
 import os
 import sys
 import tempfile
+from functools import cache
+from multiprocessing import forkserver
 from pathlib import Path
 from subprocess import CompletedProcess
 
 import loaded_ansible
 
 FORKS = multiprocessing.get_context("forkserver")
-LIBRARIES = ["tagloom.cli", "tagloom.pipeline", "tagloom.operate", "tagloom.lab.process", "numba"]
-FORKS.set_forkserver_preload([*LIBRARIES, "scipy.sparse.csgraph", "loaded_ansible"])
+FORKS.set_forkserver_preload(
+    ["numba", "scipy.sparse.csgraph", "tagloom.lab.process", "loaded_ansible", "loaded_tagloom"]
+)
+
+
+@cache
+def start():
+    """Start the process that commands are forked from; it finds this folder, which Python 3.11 does not tell it."""
+    former = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(Path(__file__).parent), former]))
+    forkserver.ensure_running()
+    if former is None:
+        del os.environ["PYTHONPATH"]
+    else:
+        os.environ["PYTHONPATH"] = former
+    return loaded_ansible.begin()
 
 
 def run(words, directory, environment=os.environ, *, together=False):
@@ -25,7 +41,7 @@ def run(words, directory, environment=os.environ, *, together=False):
     words = ["tagloom", *map(str, words)]
     with tempfile.TemporaryDirectory() as place:
         printed = [Path(place, "out"), Path(place, "out" if together else "err")]
-        how = (words, directory, dict(environment), printed, loaded_ansible.begin())
+        how = (words, directory, dict(environment), printed, start())
         process = FORKS.Process(target=_begin, args=how)
         process.start()
         process.join()

@@ -1,17 +1,16 @@
 """Templates and traffic matrices for every test; Hypothesis's profiles; campaigns only where they are asked for."""
 
-import fcntl
 import json
 import math
 import os
 import random
 import time
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 
+from compiling_once import compile_each_kernel_once
 from fabrics import ROOT
 from golden_files import Golden
 
@@ -43,30 +42,11 @@ settings.load_profile("tagloom")
 
 # The folders whose files take longest, on running racks: begun last, they would keep one process busy alone.
 LONGEST_FIRST = ("apply", "faults", "whole", "run")
-PACKAGE = ROOT / "tooling" / "tagloom"
 ENDS = pytest.StashKey()
 WORKER = os.environ.get("PYTEST_XDIST_WORKER")
 
 
-def compile_each_kernel_once():
-    """Let one of several test processes compile a kernel, while others that need it wait and then load it."""
-    from numba.core.dispatcher import Dispatcher  # noqa: PLC0415 - a single process needs no lock
-
-    compile_kernel = Dispatcher.compile
-
-    def compile_alone(self, signature):
-        kernel = self.py_func.__code__
-        source = Path(kernel.co_filename)
-        if PACKAGE not in source.parents:  # what numba brings calls itself
-            return compile_kernel(self, signature)
-        with (source.with_name("__pycache__") / f"{source.stem}.{kernel.co_name}.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            return compile_kernel(self, signature)
-
-    Dispatcher.compile = compile_alone
-
-
-if WORKER:
+if WORKER:  # a single process needs no lock
     compile_each_kernel_once()
 
 
