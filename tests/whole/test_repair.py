@@ -162,6 +162,34 @@ def test_a_way_home_that_broke_off_at_another_switch_is_gone_on_with(tmp_path):
 
 
 @pytest.mark.long
+def test_a_change_that_broke_off_is_finished_where_it_left_links_raised_at_one_end(terminal):
+    terminal("apply", "night")
+    process.fault(terminal.rack, "s2", "drop-after", at=2)
+    assert terminal.answer("apply", "b", expect=3)["failed"] == ["s2"]
+    process.mend(terminal.rack)
+    proposed = terminal.answer("repair", "--propose", expect=1)
+    assert len(proposed["dead_links"]) == 2
+    page = terminal.answer("repair")
+    assert (page["reason"], page["dead_links"], page["failed"]) == ("a change that had broken off is finished", [], [])
+    assert (page["state"], lost(terminal)) == ("done", 0)
+    assert terminal.answer("apply", "b", "--check")["changed"] == []
+
+
+@pytest.mark.long
+def test_a_torus_whose_rings_are_open_leads_around_a_dead_corner_without_a_cut(tmp_path):
+    terminal = Terminal(tmp_path)
+    terminal("new", "torus", "--dims", 4, 4, "-o", "f.yml")
+    rings = [f"s{n}:g{port}" for n in range(4) for port in (3,)] + [f"s{4 * n}:g1" for n in range(4)]
+    terminal("plan", "f.yml", "--off", *rings, "-o", "night")
+    with terminal.lab("f.yml", ("apply", "night", "--allow", "interrupt")):
+        process.fault(terminal.rack, "s0", "cable", port="g2")
+        cut = lost(terminal, expect=1)
+        page = terminal.answer("repair")
+        assert (page["hitless"], page["pairs_cut"], page["pairs_restored"]) == (True, cut, cut)
+        assert lost(terminal) == 0
+
+
+@pytest.mark.long
 def test_switches_that_were_cut_off_together_are_readmitted_only_where_their_own_pairs_may_be_cut(terminal):
     for switch, port in (("s3", "g3"), ("s3", "g4"), ("s1", "g3"), ("s1", "g4")):
         process.fault(terminal.rack, switch, "cable", port=port)

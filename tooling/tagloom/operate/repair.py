@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tagloom.errors import Finding, InputError, PlanError
+from tagloom.errors import DeviceError, Finding, InputError, PlanError
 from tagloom.operate import apply, prepare
 from tagloom.operate.interrupting import SHOWN
 from tagloom.operate.repair_detour import detour_wave, write_detour
@@ -19,12 +19,15 @@ from tagloom.pipeline.files import write_build
 from tagloom.pipeline.planning import plan
 from tagloom.platforms.port_names import link_name
 from tagloom.read.build_directory import read_texts
+from tagloom.records.carrier import links_on
 from tagloom.records.switch_state import dead_states
+from tagloom.regulate.settings_file import RegulateResult
 from tagloom.render import parse
 from tagloom.rollout import layers
 from tagloom.rollout.choose import SESSION_SECONDS
+from tagloom.route.detours import trees_beside
 from tagloom.route.plannable import refuse_networks
-from tagloom.verify import working_pairs
+from tagloom.verify import dependencies, working_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,8 +43,10 @@ if TYPE_CHECKING:
     from tagloom.records.build import Build
     from tagloom.records.dead_parts import DeadParts
     from tagloom.records.fabric import Fabric
+    from tagloom.records.routes import Routes
     from tagloom.records.switch_state import FabricState
 
+FINISHED = "a change that had broken off is finished"
 ROUNDS = 3  # repairs one after the other: what a repair counts on may die while it is under way
 
 
@@ -147,6 +152,12 @@ def repair(
         known = None
     runs = known.runs if known is not None else what_runs(context)
     first = last = runs.state
+    if not options.propose and runs.run.unfinished and not runs.ours:
+        found = known or assess(runs, whole, poll, options.hold_seconds)
+        if _raises_all_that_seems_dead(context, found):
+            done, first = _finish(context, found, done, options)
+            known, runs = None, what_runs(context)
+            last = runs.state
     for _ in range(ROUNDS + len(runs.known.switches)):
         found, known = known or assess(runs, whole, poll, options.hold_seconds), None
         wanted = found.wanted
@@ -156,7 +167,7 @@ def repair(
             context.ansible.start()  # it takes a second, in which the plan is made
         acted = _act(context, found, options, at_once)
         result, last = acted.result, acted.state
-        first = {**first, **acted.read} if tried is None else first
+        first = {**first, **acted.read} if done.result is None else first
         tried = wanted.fabric
         done = _reported(done, runs, wanted, acted)
         if options.propose:
@@ -247,6 +258,30 @@ def _gone_on(context: ApplyContext, found: Assessment, options: RepairOptions) -
     return _Done(result, looked[0].read, runs.state, "wake" if found.wanted.woken else "replan")
 
 
+def _raises_all_that_seems_dead(context: ApplyContext, found: Assessment) -> bool:
+    """Return whether a change that broke off raises each link that seems dead: at one end, which no carrier follows."""
+    if found.dead.switches or found.dead.silent or not found.dead.links:
+        return False
+    sequence = context.own_sequence(found.runs.run)
+    if not sequence.states:
+        return False
+    before = links_on(sequence.fabric.with_links_up(), sequence.states[0])
+    return not before[list(found.dead.links)].any()
+
+
+def _finish(
+    context: ApplyContext, found: Assessment, done: Repair, options: RepairOptions
+) -> tuple[Repair, FabricState]:
+    """Go on with a change that is no repair and broke off; return what came of it, and what was read before."""
+    looked: list[Survey] = []
+    requested = apply.ApplyOptions(allow_interrupt=options.allow_interrupt)
+    try:
+        result = apply.resume(context, found.runs.run, requested, on_found=looked.append)
+    except (PlanError, DeviceError):  # paths are led around what seems dead, as it stands
+        return done, found.runs.state
+    return replace(done, reason=FINISHED, result=result), looked[0].read
+
+
 def _act(context: ApplyContext, found: Assessment, options: RepairOptions, at_once: AtOnce | None = None) -> _Done:
     """Plan, prove and push what shall run, or only look."""
     runs, wanted = found.runs, found.wanted
@@ -272,18 +307,24 @@ def _act(context: ApplyContext, found: Assessment, options: RepairOptions, at_on
         means, prepared = "detour", prepare.prepare(directory)
     else:
         prepared = _planned(context, runs, wanted, runs.state, directory)
-    led: apply.Result | None = None
-    try:
-        led = apply.look_and_apply(context, prepared, requested, check=check, on_found=looked.append)
-    except PlanError:
-        if not looked:
-            raise
-    if led is not None and not _nothing_was_sent_as_pairs_would_be_cut(led, check=check):
-        result = led
-    else:  # no waves lead there, such as where an id names another tree or half of one: planned beside what was read
+
+    def led(prepared: PreparedChange) -> tuple[PreparedChange, apply.Result | PlanError]:
+        try:
+            result = apply.look_and_apply(context, prepared, requested, check=check, on_found=looked.append)
+        except PlanError as error:
+            if not looked:
+                raise
+            return prepared, error
+        return prepared, result
+
+    prepared, result = led(prepared)
+    if _is_no_way(result, check=check):  # such as where an id names another tree or half of one: beside what was read
         means = "replan" if means == "detour" else means
-        prepared = _planned(context, runs, wanted, looked[0].read, directory)
-        result = apply.look_and_apply(context, prepared, requested, check=check, on_found=looked.append)
+        prepared, result = led(_planned(context, runs, wanted, looked[0].read, directory))
+    if _is_no_way(result, check=check) and (routes := _beside(wanted.fabric, runs, looked[0].read)) is not None:
+        prepared, result = led(_planned(context, runs, wanted, looked[0].read, directory, routes))
+    if isinstance(result, PlanError):
+        raise result
     if apart:
         result = _with_island(result, runs.home.fabric, apart, 1 + len(found.waiting))
         if check and not options.propose and not result.drift and looked:
@@ -291,8 +332,18 @@ def _act(context: ApplyContext, found: Assessment, options: RepairOptions, at_on
     return _Done(result, looked[0].read if looked else {}, _state_of(prepared), means)
 
 
-def _nothing_was_sent_as_pairs_would_be_cut(result: apply.Result, *, check: bool) -> bool:
+def _is_no_way(result: apply.Result | PlanError, *, check: bool) -> bool:
+    """Return whether nothing was sent, or would be: no waves lead there by which pairs that work go on working."""
+    if isinstance(result, PlanError):
+        return True
     return (check or result.refused) and not result.drift and not result.interrupted.hitless
+
+
+def _beside(fabric: Fabric, runs: Runs, read: FabricState) -> Routes | None:
+    """Return routes that close no dependency cycle together with the paths that run; None where none were found."""
+    if runs.home.assignment != "fixed" or any(switch.name not in read for switch in fabric.live):
+        return None
+    return trees_beside(fabric, dependencies(fabric, {**read, **dead_states(fabric)}))
 
 
 def _with_island(result: apply.Result, fabric: Fabric, apart: list[tuple[int, int]], rounds: int) -> apply.Result:
@@ -310,19 +361,34 @@ def _with_island(result: apply.Result, fabric: Fabric, apart: list[tuple[int, in
     return replace(result, interrupted=cut)
 
 
-def _planned(context: ApplyContext, runs: Runs, wanted: Target, beside: FabricState, directory: Path) -> PreparedChange:
+def _planned(
+    context: ApplyContext,
+    runs: Runs,
+    wanted: Target,
+    beside: FabricState,
+    directory: Path,
+    routes: Routes | None = None,
+) -> PreparedChange:
     """Plan around what is dead, beside what runs: a VLAN whose tree stays keeps its id. Raises PlanError."""
-    _written(context, runs.home, wanted.fabric, beside, directory)
+    _written(context, runs.home, wanted.fabric, beside, directory, routes)
     return prepare.prepare(directory)
 
 
-def _written(context: ApplyContext, home: Build, fabric: Fabric, beside: FabricState, directory: Path) -> None:
+def _written(
+    context: ApplyContext,
+    home: Build,
+    fabric: Fabric,
+    beside: FabricState,
+    directory: Path,
+    routes: Routes | None = None,
+) -> None:
     build, proof, texts = plan(
         fabric,
         context.site.share / "templates",
         assignment=home.assignment,
         previous=replace(home, state=_with_ids_of(beside, home.state)),
         static_arp=home.duplicates_allowed,
+        regulated=RegulateResult(routes, {}, ()) if routes is not None else None,
     )
     if not proof.proven:
         raise PlanError("a repair must prove before it is pushed", str(proof.findings[0]), "tagloom plan")

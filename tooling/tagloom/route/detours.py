@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import networkx as nx
 import numpy as np
 
 from tagloom.graph.cycles import ranks
@@ -11,17 +12,22 @@ from tagloom.records.routes import DetourTrees
 from tagloom.route.any_order.detours import OUTSIDE, along, chosen, needed, rerooted, shared_trees
 from tagloom.route.any_order.orders import ordered
 from tagloom.route.any_order.own_detours import own_detours
-from tagloom.route.any_order.protect import failures, protect
+from tagloom.route.any_order.plan import trees_along
+from tagloom.route.any_order.protect import failures, no_failure, protect
 from tagloom.route.net import lay_out
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from tagloom.records.fabric import Fabric
     from tagloom.records.routes import Routes
+    from tagloom.route.net import Net
 
 # roots tried for shared trees: at most ROOTS, and about TRIED in all over (source, failure)
 ROOTS, TRIED = 64, 1_000_000
+STARTS = 16  # orders that a search begins from
 
 
 def order_beside(
@@ -37,6 +43,54 @@ def order_beside(
     and stay allowed. Raises ValueError if they close a cycle.
     """
     net = lay_out(fabric)
+    order, locked = _ascended(fabric, net, dependencies)
+    turned, left = protect(net, order, failures(net, kind), effort, seed, locked)
+    return net.channel[turned], left
+
+
+def trees_beside(
+    fabric: Fabric, dependencies: tuple[NDArray[np.int64], NDArray[np.int64]], effort: int = 1, seed: int = 0
+) -> Routes | None:
+    """Return trees of paths along an order that the (held, wanted) `dependencies` of other paths ascend, too.
+
+    So frames on those and frames on these cannot wait for each other in a cycle. Dependencies of channels that are down
+    count for nothing: no frame holds one. None where no such order is found, or where the dependencies close a cycle.
+    Raises PlanError if two hosts are not connected.
+    """
+    net = lay_out(fabric)
+    alive = np.isin(dependencies, net.channel).all(axis=0)
+    held, wanted = dependencies[0][alive], dependencies[1][alive]
+    try:
+        order, locked = _ascended(fabric, net, (held, wanted))
+    except ValueError:
+        return None
+    for start in (order, *_other_orders(net, held, wanted, seed)):
+        turned, left = protect(net, start, no_failure(net), effort, seed, locked)
+        if not left:
+            return trees_along(fabric, net.channel[turned], "beside the paths that run", effort, seed)
+    return None
+
+
+def _other_orders(
+    net: Net, held: NDArray[np.int64], wanted: NDArray[np.int64], seed: int
+) -> Iterator[NDArray[np.int32]]:
+    """Yield orders that dependencies ascend, drawn at random."""
+    rng = np.random.default_rng(seed)
+    graph = nx.DiGraph()
+    graph.add_nodes_from(range(len(net.channel)))
+    graph.add_edges_from(np.searchsorted(net.channel, np.stack([held, wanted], axis=1)).tolist())
+    for _ in range(STARTS):
+        drawn = rng.random(len(net.channel))
+        yield np.array(list(nx.lexicographical_topological_sort(graph, key=drawn.__getitem__)), np.int32)
+
+
+def _ascended(
+    fabric: Fabric, net: Net, dependencies: tuple[NDArray[np.int64], NDArray[np.int64]]
+) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    """Return an order of a net's channels that dependencies ascend, and their turns as `protect` locks them.
+
+    Raises ValueError if they close a cycle.
+    """
     held, wanted = dependencies
     rank = ranks(len(fabric.tail), held, wanted)[net.channel]
     order = np.argsort(rank, kind="stable").astype(np.int32)
@@ -48,8 +102,7 @@ def order_beside(
     before, after = number[held], number[wanted]
     inside = (before >= 0) & (after >= 0)
     locked[before[inside], slot[after[inside]]] = True
-    turned, left = protect(net, order, kind, effort, seed, locked)
-    return net.channel[turned], left
+    return order, locked
 
 
 def find_detours(

@@ -12,7 +12,7 @@ from tagloom.graph.trees import per_switch
 from tagloom.records.routes import DELIVERED, UNUSED, Relation, Routes
 from tagloom.route.any_order.fixed import respread_trees, tree_rows, trees
 from tagloom.route.any_order.orders import by_rank, depth_first, eliminated, escape_tree, layered, ordered
-from tagloom.route.any_order.protect import LONGER, protect
+from tagloom.route.any_order.protect import LONGER, failures, protect
 from tagloom.route.any_order.renamed import pointers, relation_rows, respread
 from tagloom.route.any_order.score import climbing_hops, ground, improve, judged, state_of
 from tagloom.route.any_order.swift import swift_rows
@@ -94,9 +94,7 @@ def any_protected(
     "link" or "switch". Mean path lengths may grow by the factors `longer`; the next one is tried while pairs are left.
     Raises PlanError if two hosts are not connected.
     """
-    source_of_host, root = per_switch(fabric)
     net = lay_out(fabric)
-    n = len(fabric.switches)
     if not len(net.channel):
         return any_trees(fabric, effort, seed), net.channel, 0
     _, order, _ = _best(net, max(1, effort), seed, trees, respread_trees)
@@ -104,17 +102,27 @@ def any_protected(
     channels, left = start, -1
     for room in longer:
         if left != 0:
-            channels, left = protect(net, channels, kind, effort, seed, room=room)
-    order = ordered(net, channels)
+            channels, left = protect(net, channels, failures(net, kind), effort, seed, room=room)
+    what = "every single failure leaves paths along it" if left == 0 else f"{left} pairs and failures left without one"
+    moved = net.channel[channels]
+    return trees_along(fabric, moved, f"moved for detours: {what}", max(1, effort), seed), moved, left
+
+
+def trees_along(fabric: Fabric, order: NDArray[np.int32], why: str, effort: int = 1, seed: int = 0) -> Routes:
+    """Return a tree of paths for every source along a given order of the channels that are up, int32[m].
+
+    The order must leave a path between any two switches with hosts. `why` tells the reason of it.
+    """
+    source_of_host, root = per_switch(fabric)
+    net = lay_out(fabric)
+    along = ordered(net, np.searchsorted(net.channel, order).astype(np.int32))
     rng = np.random.default_rng(seed)
     shortest = float(net.weight @ total_distance(net))
     _, tables = _route_along(
-        order, _bounds(net, max(1, effort)), shortest, lambda: rng.permutation(len(net.target)), trees, respread_trees
+        along, _bounds(net, effort), shortest, lambda: rng.permutation(len(net.target)), trees, respread_trees
     )
-    parent, _ = tree_rows(order, tables[0], n)
-    what = "every single failure leaves paths along it" if left == 0 else f"{left} pairs and failures left without one"
-    routes = Routes("any", f"one order of the channels, moved for detours: {what}", source_of_host, root, parent)
-    return routes, order.channel, left
+    parent, _ = tree_rows(along, tables[0], len(fabric.switches))
+    return Routes("any", f"one order of the channels, {why}", source_of_host, root, parent)
 
 
 def any_relation(

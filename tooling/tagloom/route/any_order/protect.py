@@ -18,6 +18,7 @@ FAR = np.uint16(60_000)
 LONGER = (1.05, 1.1)  # factors by which mean path lengths may grow for detours; the second if pairs are left
 MOST_MOVES = 200_000
 WORK = 12_000_000_000  # the most that a search may cost, in steps of one channel, failure and word
+HOPS_WORK = 1_000_000_000  # and for no failure, in steps of one channel and destination
 
 
 class Failures(NamedTuple):
@@ -27,6 +28,7 @@ class Failures(NamedTuple):
     cut    int64[F], ordered pairs of switches with hosts that each failure disconnects, those of a dead switch included
     hosts  uint64[W], the switches with hosts, as bits
     links  how many of the failures are of links; those of switches come after
+    besides  whether pairs also need paths without a failure
     """
 
     first: NDArray[np.int32]
@@ -35,6 +37,7 @@ class Failures(NamedTuple):
     cut: NDArray[np.int64]
     hosts: NDArray[np.uint64]
     links: int
+    besides: bool = True
 
 
 def failures(net: Net, kind: str) -> Failures:
@@ -144,6 +147,8 @@ def _lost(
         total += int(lost[f])
         if total > limit:
             return total
+    if not what.besides:
+        return total
     reached_after(tail, head, order, what, -2, seen)
     for v in range(n):
         if (what.hosts[v >> 6] >> np.uint64(v & 63)) & np.uint64(1):
@@ -179,29 +184,38 @@ def _hops(
     return total
 
 
+def no_failure(net: Net) -> Failures:
+    """Return a failure of nothing, after which pairs may lack a path: for a search that starts from any order."""
+    none = np.full(len(net.channel), -1, np.int32)
+    return failures(net, "link")._replace(
+        first=none, second=none, third=none, cut=np.zeros(1, np.int64), links=1, besides=False
+    )
+
+
 def protect(
     net: Net,
     order: NDArray[np.int32],
-    kind: str,
+    what: Failures,
     effort: int = 1,
     seed: int = 0,
     locked: NDArray[np.bool_] | None = None,
     room: float = np.inf,
 ) -> tuple[NDArray[np.int32], int]:
-    """Return an order with fewer unprotected pairs, and their number over all failures of `kind`.
+    """Return an order with fewer unprotected pairs, and their number over all failures `what`.
 
     Each move shifts one channel so that one more turn is allowed. It is kept if no more pairs are unprotected and paths
     take at most `room` times the hops that they take along `order`. Once all pairs are protected, or half of the moves
     are made, hops may not grow any more. `locked` (bool[m, degree]) marks turns that must stay allowed: from each
     channel to each of those that leave its head, in the order of `Net.out`.
     """
-    what = failures(net, kind)
     degree = int(np.diff(net.out_start).max(initial=0))
     if locked is None:
         locked = np.zeros((len(order), degree), np.bool_)
     # Measured on one core of 2024: a failure is checked in about 1 ns per channel and word of 64 switches.
     cost = len(what.cut) * len(order) * len(what.hosts)
     moves = min(MOST_MOVES, WORK // max(1, cost)) * max(1, effort)
+    if not what.besides:  # then a move costs more by its hops than by what is left unprotected
+        moves = min(moves, HOPS_WORK // max(1, len(order) * len(net.target)))
     draws = np.random.default_rng(seed).integers(0, 1 << 40, (moves, 3))
     turned = order.copy()
     return turned, int(_protect(net, turned, what, locked, draws, room))
