@@ -91,7 +91,10 @@ SNMP = (
     "version: '3'\nuser: lab\nauth_password: lab-auth-password\npriv_password: lab-priv-password\nport: 9\n"
     "addresses: {s0: 127.0.0.1, s1: '127.0.0.1:9'}\n"
 )
-POLICY = "eee: {timeout_seconds: 0.001, sleep_seconds: 0.0002, wake_seconds: 1.6e-05, source: fitted}\n"
+POLICY = (
+    "eee: {timeout_seconds: 0.001, sleep_seconds: 0.0002, wake_seconds: 1.6e-05, source: fitted, intervals: "
+    "{timeout_seconds: [0.0009, 0.0011], sleep_seconds: [0.0001, 0.0003], wake_seconds: [1.0e-05, 2.0e-05]}}\n"
+)
 PAIRS = "gap_seconds,overhead_seconds\n0.001,0.0001\n0.002,0.0002\n0.004,0.0002\n0.008,0.0002\n"
 MEASURED = "quantity,value,at,fabric\nwatts_after,70.5,1,ring\nseconds_predicted,60,,\n"
 WATTS = "seconds,watts\n0,10.5\n1,10.6\n2,11\n"
