@@ -51,11 +51,15 @@ def average_hops(fabric: Fabric, routes: Routes) -> float:
 
 
 def max_hops(fabric: Fabric, routes: Routes) -> int:
-    """Return the most switches on a path between two hosts; 1 if all hosts have the same switch, 0 without hosts."""
+    """Return the most switches on a path between two hosts; 1 if all hosts have the same switch, 0 without hosts.
+
+    Pairs are those of one network.
+    """
     if not fabric.hosts:
         return 0
-    lengths = path_lengths(fabric, routes)[np.ix_(np.unique(routes.source_of_host), np.unique(fabric.host_switch))]
-    return 1 + int(lengths.max())
+    lengths = path_lengths(fabric, routes)
+    ends = ((routes.source_of_host[hosts], fabric.host_switch[hosts]) for hosts in fabric.networks.values())
+    return 1 + max(int(lengths[np.ix_(np.unique(s), np.unique(t))].max()) for s, t in ends)
 
 
 def paths_to(fabric: Fabric, routes: Routes, targets: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -270,9 +270,18 @@ def regulate(
 ) -> LinkSettings:
     """Return link settings for traffic, with deadlock-free paths at every step; by default static's links off.
 
-    `clock` returns seconds, for the time limit of `optimal`.
+    Several networks share the links: their joint load stays within the limit, and every network stays connected.
+    `clock` returns seconds, for the time limit of `optimal`. Raises InputError.
     """
-    plannable(fabric, spoken=False)
+    options = options or RegulateOptions()
+    plannable(fabric, spoken=False, networks=True)
+    for option, given in (
+        (f"--assignment {assignment}", assignment != "fixed"),
+        ("--survive link", options.survives is not None),
+        ("--max-hops", options.max_hops is not None),
+    ):
+        if given:
+            refuse_networks(fabric, option)
     reroute = partial(own_routes, routing=routing, assignment=assignment)  # as `plan` does, so that its loads agree
     up_down = partial(route, method="up-down")
-    return choose_settings(fabric, traffic, reroute, up_down, assignment, options or RegulateOptions(), progress, clock)
+    return choose_settings(fabric, traffic, reroute, up_down, assignment, options, progress, clock)

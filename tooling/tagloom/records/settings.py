@@ -14,6 +14,23 @@ STEPS_MBPS = (10, 100, 1000, 2500, 5000, 10_000, 25_000, 40_000, 100_000)
 
 
 @dataclass(frozen=True, slots=True)
+class NetworkSettings:
+    """What link settings mean for one of several networks: its own bytes and paths, before and after.
+
+    Channel loads are its bytes on the channel that carries most of them, scaled to 1 Gb/s of capacity; hops are
+    switches on a path between two of its hosts, on average with a host and itself among them. None if not computed.
+    """
+
+    name: str
+    max_channel_load_before: float
+    max_channel_load_after: float | None
+    average_hops_before: float
+    average_hops_after: float | None
+    max_hops_before: int
+    max_hops_after: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class LinkSettings:
     """The links (indices) to shut down or slow, with the figures behind the choice.
 
@@ -47,6 +64,7 @@ class LinkSettings:
     max_hops_after: int | None = None
     remarks: tuple[str, ...] = ()
     survive_watts: float | None = None
+    networks: tuple[NetworkSettings, ...] = ()  # of the hosts, if there are several
 
     @property
     def saving_percent(self) -> float:

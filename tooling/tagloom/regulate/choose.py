@@ -14,7 +14,7 @@ from tagloom.graph.paths import average_hops, channel_load, max_hops
 from tagloom.graph.search import all_hops
 from tagloom.platforms.port_names import channel_name
 from tagloom.platforms.power import LPI_POWER, fabric_watts, link_watts, lpi_share, port_watts
-from tagloom.records.settings import LinkSettings
+from tagloom.records.settings import LinkSettings, NetworkSettings
 from tagloom.regulate.greedy import Rules, greedy
 from tagloom.regulate.optimal import optimal, surviving
 from tagloom.regulate.program import Program, checked_bound
@@ -155,6 +155,7 @@ def regulate(
             chosen = replace(settings_of(left), survive_watts=cost)
     settings = _with_bound(chosen, fixed, bound, traffic.remarks)
     settings, smaller, routes = _led(fabric, settings, everything, reroute)
+    settings = replace(settings, networks=_networks_of((fabric, everything), (smaller, routes), traffic))
     return _asleep(smaller, routes, traffic, settings, options, bound.watts) if options.sleep else settings
 
 
@@ -173,8 +174,9 @@ def _with_bound(chosen: LinkSettings, fixed: float, bound: Bound, remarks: Seque
 def _rules(
     fabric: Fabric, options: RegulateOptions, limit: float, of_link: Callable[[int, int], float], *, two: bool
 ) -> Rules:
-    """Return the rules of a choice."""
+    """Return the rules of a choice; a tree is a VLAN of each network whose hosts send over it."""
     most = min((platforms.load(switch.model).max_vlans for switch in fabric.live), default=1)
+    most = max(1, most // len(fabric.networks))
     slower = tuple(s for s in options.levels if s)
     return Rules(limit, two, 0 in options.levels, slower, of_link, most, options.max_hops)
 
@@ -209,6 +211,28 @@ def _led(
         return settings, smaller, routes
     after = average_hops(smaller, routes), max_hops(smaller, routes)
     return replace(settings, average_hops_after=after[0], max_hops_after=after[1]), smaller, routes
+
+
+def _networks_of(
+    old: tuple[Fabric, Routes], new: tuple[Fabric, Routes | None], traffic: Traffic
+) -> tuple[NetworkSettings, ...]:
+    """Return each network's own load and paths with all links on and under settings, none if there is but one."""
+    if len(old[0].networks) < 2:
+        return ()
+    found = []
+    for name, hosts in old[0].networks.items():
+        before = _alone(*old, hosts, traffic)
+        after = _alone(new[0], new[1], hosts, traffic) if new[1] is not None else (None, None, None)
+        found.append(NetworkSettings(name, before[0], after[0], before[1], after[1], before[2], after[2]))
+    return tuple(found)
+
+
+def _alone(fabric: Fabric, routes: Routes, hosts: NDArray[np.int64], traffic: Traffic) -> tuple[float, float, int]:
+    """Return the busiest channel's bytes, the mean and the longest path of some hosts of the fabric alone."""
+    part = replace(fabric, hosts=tuple(fabric.hosts[h] for h in hosts.tolist()))
+    own = routes.of_hosts(hosts)
+    load = channel_load(part, own, traffic.of_hosts(hosts.tolist()).volume_bytes)
+    return float(load.max(initial=0.0)), average_hops(part, own), max_hops(part, own)
 
 
 def _does_not_fit(fabric: Fabric, load: NDArray[np.float64], limit: float, tried: str) -> PlanError:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tagloom.records.fabric import Fabric
     from tagloom.records.routes import Routes
-    from tagloom.records.settings import LinkSettings
+    from tagloom.records.settings import LinkSettings, NetworkSettings
 
 
 def to_json(fabric: Fabric, settings: LinkSettings) -> dict[str, Any]:
@@ -56,6 +56,19 @@ def to_json(fabric: Fabric, settings: LinkSettings) -> dict[str, Any]:
         "sleeping_hosts": [fabric.hosts[h].name for h in settings.hosts_asleep],
         "trees": [list(tree) for tree in settings.forest],
         "tree_of_host": list(settings.tree_of_host),
+        "networks": {network.name: _network(network) for network in settings.networks},
+    }
+
+
+def _network(network: NetworkSettings) -> dict[str, Any]:
+    after = network.max_channel_load_after
+    return {
+        "max_channel_load_before": round(network.max_channel_load_before),
+        "max_channel_load_after": None if after is None else round(after),
+        "average_hops_before": _rounded(network.average_hops_before),
+        "average_hops_after": _rounded(network.average_hops_after),
+        "max_hops_before": network.max_hops_before,
+        "max_hops_after": network.max_hops_after,
     }
 
 

@@ -308,6 +308,12 @@ def settings_lines(payload: Mapping[str, Any]) -> list[str]:
         hops = f"{payload['average_hops_before']:.2f} -> {payload['average_hops_after']:.2f}"
         longest = f"{payload['max_hops_before']} -> {payload['max_hops_after']} on the longest"
         lines += row("paths", f"{hops} switches on average, a host to itself among them; {longest}")
+    for number, (name, network) in enumerate(payload["networks"].items()):
+        if number < NAMED_NETWORKS and network["max_hops_after"] is not None:
+            load = f"{network['max_channel_load_before']:,} -> {network['max_channel_load_after']:,}"
+            hops = f"{network['max_hops_before']} -> {network['max_hops_after']}"
+            said = f"{name}: at most {load} bytes on a channel, {hops} switches on the longest path"
+            lines += row("" if number else "networks", said)
     names = ", ".join("-".join(link["ends"]) for link in payload["off"])
     notes = [line for remark in payload["remarks"] for line in row("note", remark)]
     return lines + (row("off", names) if names else []) + notes

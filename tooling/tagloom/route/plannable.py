@@ -33,7 +33,7 @@ def plannable(fabric: Fabric, *, spoken: bool = True, networks: bool = False) ->
         if spoken
     ]
     if not networks:
-        findings += _several_networks(fabric, "regulate and timetables")
+        findings += _several_networks(fabric, "timetables")
     if len(fabric.hosts) == 0:
         findings.append(Finding("hosts", "at least one host", "none"))
     if apart := [fabric.switches[s].name for s in fabric.apart]:

@@ -1,0 +1,93 @@
+"""Law: links are turned off for several networks at once, and what is left is proven, isolation included."""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabrics import ROOT, make_fabric
+from tagloom import pipeline
+from tagloom.graph.paths import channel_load
+from tagloom.lab.dataplane import Dataplane
+from tagloom.regulate.choose import RegulateOptions
+from tagloom.regulate.settings_file import RegulateResult, settings_routes
+from test_forecasts_of_networks import carried_by_frames, random_traffic
+from test_networks import sent_across
+from thinned import examples
+
+SHAPES = [("mesh", 2, 2), ("ring", 4), ("torus", 3, 2)]
+
+
+def with_networks(data, fabric):
+    numbers = [0, 1, *(data.draw(st.integers(0, 2)) for _ in fabric.hosts[2:])]
+    hosts = (replace(host, network=f"n{n}") for host, n in zip(fabric.hosts, numbers, strict=True))
+    return replace(fabric, hosts=tuple(hosts))
+
+
+@examples(4)
+@given(st.sampled_from(SHAPES), st.sampled_from(["static", "greedy"]), st.integers(0, 10_000), st.data())
+def test_what_is_left_on_is_proven_for_each_network(shape, method, seed, data):
+    fabric = with_networks(data, make_fabric(*shape, hosts=2, model="powerconnect-5324"))
+    traffic = random_traffic(seed, fabric)
+    if not traffic.volume_bytes.any():
+        return
+    options = RegulateOptions(method, time_limit_seconds=1.0)
+    chosen = pipeline.regulate(fabric, traffic, "auto", "fixed", lambda _done, _of: None, options, time.monotonic)
+    smaller = fabric.with_links_down(chosen.links_off)
+    given = RegulateResult(settings_routes(smaller, chosen), {}, ())
+    build, proof, texts = pipeline.plan(smaller, ROOT / "templates", regulated=given)
+    assert proof.proven
+    assert proof.isolated
+    _, again = pipeline.prove(smaller, texts, build.routes)
+    assert again.proven
+    assert again.isolated
+    assert again.pairs == fabric.pairs
+    assert sent_across(smaller, build.state) == []
+    plane = Dataplane(smaller, build.state)
+    for mine in fabric.networks.values():
+        names = [fabric.hosts[h].name for h in mine.tolist()]
+        assert all(plane.unicast(a, b).delivered_to == {b: 1} for a in names for b in names if a != b)
+    total = np.zeros(len(fabric.tail))
+    assert [network.name for network in chosen.networks] == list(fabric.networks)
+    for network in chosen.networks:
+        mine = fabric.networks[network.name]
+        volume = np.zeros_like(traffic.volume_bytes)
+        volume[mine] = traffic.volume_bytes[mine]
+        own = carried_by_frames(smaller, build.state, volume)
+        assert own.max(initial=0.0) == pytest.approx(network.max_channel_load_after)
+        total += own
+    assert total == pytest.approx(channel_load(smaller, build.routes, traffic.volume_bytes))
+    assert total.max() == pytest.approx(chosen.max_channel_load_after)
+    assert chosen.max_channel_load_after <= chosen.max_channel_load_before * (1 + 1e-9)
+    assert chosen.max_hops_after == max(network.max_hops_after for network in chosen.networks)
+
+
+def test_links_to_turn_off_are_said_per_network(tmp_path, answer, run):
+    fabric, settings = tmp_path / "fabric.yml", tmp_path / "settings.json"
+    shape = "shape: {family: torus, dims: [3, 2], hosts: 2}\n"
+    fabric.write_text(f"model: powerconnect-5324\n{shape}networks: {{a: [h0, h4, h8], b: [h1, h3]}}\n", "utf-8")
+    traffic = tmp_path / "t.csv"
+    traffic.write_text("source,destination,bytes\nh0,h8,5000\nh1,h3,700\nh2,h5,300\n", "utf-8")
+    words = "regulate", fabric, "--traffic", traffic
+    status, found = answer(*words, "-o", settings)
+    assert status == 0
+    assert found["links_off"] > 0
+    assert set(found["networks"]) == {"a", "b", "default"}
+    assert found["max_hops_after"] == max(network["max_hops_after"] for network in found["networks"].values())
+    status, planned = answer("plan", fabric, "--settings", settings, "-o", tmp_path / "build")
+    assert (status, planned["isolated"], planned["links_off"]) == (0, True, found["links_off"])
+    status, screen, _ = run(*words)
+    assert status == 0
+    assert "networks  a: at most" in screen
+
+
+@pytest.mark.parametrize("words", [("--assignment", "renamed"), ("--survive", "link"), ("--max-hops", "9")])
+def test_options_that_do_not_cover_networks_yet_refuse_them(tmp_path, answer, words):
+    fabric = tmp_path / "fabric.yml"
+    fabric.write_text("model: powerconnect-5324\nshape: {family: ring, dims: [4]}\nnetworks: {a: [h0, h1]}\n", "utf-8")
+    status, found = answer("regulate", fabric, "--traffic", "pattern:all-to-all", *words)
+    assert status == 2
+    assert [finding["actual"] for finding in found["findings"]] == ["a default"]
