@@ -139,8 +139,7 @@ def plan(  # noqa: PLR0913 - what an operator may choose
     connect the fabric or `root` is invalid, PlanError if no deadlock-free plan fits.
     """
     refuse_plan(fabric, routing, assignment, prefer, protect=protect, root=root, texts=texts)
-    for option in ["--learning"] * learning + ["--assignment pinned"] * (assignment == "pinned"):
-        refuse_networks(fabric, option)
+    refuse_networks(fabric, *["--learning"] * learning, *["--assignment pinned"] * (assignment == "pinned"))
     keep, previous = (build and by_new_names(build, fabric) for build in (keep, previous))
     top = chosen_root(fabric, routing, root)
     given = regulated.routes if regulated is not None and assignment == "fixed" and routing == "auto" else None
@@ -270,18 +269,11 @@ def regulate(
 ) -> LinkSettings:
     """Return link settings for traffic, with deadlock-free paths at every step; by default static's links off.
 
-    Several networks share the links: their joint load stays within the limit, and every network stays connected.
-    `clock` returns seconds, for the time limit of `optimal`. Raises InputError.
+    Several networks share the links under one limit. `clock` returns seconds, for the time limit of `optimal`.
     """
     options = options or RegulateOptions()
     plannable(fabric, spoken=False, networks=True)
-    for option, given in (
-        (f"--assignment {assignment}", assignment != "fixed"),
-        ("--survive link", options.survives is not None),
-        ("--max-hops", options.max_hops is not None),
-    ):
-        if given:
-            refuse_networks(fabric, option)
+    refuse_networks(fabric, *[f"--assignment {assignment}"] * (assignment != "fixed"), *options.for_one_network)
     reroute = partial(own_routes, routing=routing, assignment=assignment)  # as `plan` does, so that its loads agree
     up_down = partial(route, method="up-down")
     return choose_settings(fabric, traffic, reroute, up_down, assignment, options, progress, clock)

@@ -65,6 +65,11 @@ class RegulateOptions:
     survives: Callable[[Fabric], bool] | None = None
     max_hops: int | None = None
 
+    @property
+    def for_one_network(self) -> list[str]:
+        """Return the options given that count paths between any two hosts: fabrics of several networks lack them."""
+        return ["--survive link"] * (self.survives is not None) + ["--max-hops"] * (self.max_hops is not None)
+
 
 def read_levels(text: str) -> tuple[tuple[int, ...], bool]:
     """Return ``off,10,100,1000,eee`` as (Mb/s with 0 for off, whether eee is there). Raises InputError."""
@@ -154,8 +159,7 @@ def regulate(
             cost = settings_of(left).watts_after - chosen.watts_after
             chosen = replace(settings_of(left), survive_watts=cost)
     settings = _with_bound(chosen, fixed, bound, traffic.remarks)
-    settings, smaller, routes = _led(fabric, settings, everything, reroute)
-    settings = replace(settings, networks=_networks_of((fabric, everything), (smaller, routes), traffic))
+    settings, smaller, routes = _led(fabric, settings, everything, reroute, traffic)
     return _asleep(smaller, routes, traffic, settings, options, bound.watts) if options.sleep else settings
 
 
@@ -198,14 +202,21 @@ def _survive_findings(options: RegulateOptions, assignment: str) -> list[Finding
 
 
 def _led(
-    fabric: Fabric, settings: LinkSettings, everything: Routes, reroute: Callable[[Fabric], Routes | None]
+    fabric: Fabric,
+    settings: LinkSettings,
+    everything: Routes,
+    reroute: Callable[[Fabric], Routes | None],
+    traffic: Traffic,
 ) -> tuple[LinkSettings, Fabric, Routes | None]:
-    """Return settings with the mean path lengths, the fabric under them, and its routes."""
+    """Return settings with the mean path lengths and what each network has, the fabric under them, and its routes."""
     smaller = fabric.with_links_down(settings.links_off).with_speeds(dict(settings.links_slowed))
     changed = settings.links_off or settings.links_slowed
     routes = settings_routes(smaller, settings) or (reroute(smaller) if changed else everything)
     settings = replace(
-        settings, average_hops_before=average_hops(fabric, everything), max_hops_before=max_hops(fabric, everything)
+        settings,
+        average_hops_before=average_hops(fabric, everything),
+        max_hops_before=max_hops(fabric, everything),
+        networks=_networks_of((fabric, everything), (smaller, routes), traffic),
     )
     if routes is None:
         return settings, smaller, routes

@@ -49,9 +49,9 @@ def _several_networks(fabric: Fabric, what: str) -> list[Finding]:
     return [Finding("networks", f"one network: {what} do not cover several yet", " ".join(fabric.networks))]
 
 
-def refuse_networks(fabric: Fabric, what: str) -> None:
-    """Raise InputError for a fabric of several networks, which `what` do not cover yet."""
-    if findings := _several_networks(fabric, what):
+def refuse_networks(fabric: Fabric, *what: str) -> None:
+    """Raise InputError for a fabric of several networks, which none of `what` covers yet."""
+    if findings := [finding for each in what for finding in _several_networks(fabric, each)]:
         raise InputError(findings)
 
 
