@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tagloom.apply.build import between, read_waves
 from tagloom.apply.controller import ACCESS, GO, LOCK, MESSAGE_BYTES, PACKAGE, READY
+from tagloom.apply.interrupts import counted
 from tagloom.apply.outcomes import Fault, Outcome, Outcomes
 from tagloom.apply.private_files import write_private
 from tagloom.apply.run_directory import Job, RunDirectory, request_stop
@@ -195,9 +196,12 @@ class Ansible:
         An interrupt asks it to stop.
         """
         found: dict[str, Outcome] = {}
-        interrupts = 0
-        while True:
-            try:
+        with counted() as interrupts:
+            while True:
+                if number := interrupts.next():
+                    if number > _PATIENCE and self._process is not None:
+                        self._process.terminate()
+                    request_stop(files.path, now=number > 1)
                 if self._line is not None and self._owed:
                     self._receive(self._line)
                 for outcome in files.read(found):
@@ -207,11 +211,6 @@ class Ansible:
                     return [*found.values()], self.end()
                 if not self._owed:
                     return [*found.values()], 0
-            except KeyboardInterrupt:
-                interrupts += 1
-                if interrupts > _PATIENCE and self._process is not None:
-                    self._process.terminate()
-                request_stop(files.path, now=interrupts > 1)
 
     def _receive(self, line: socket.socket) -> bytes:
         """Wait briefly for a message and return it: LOCK, READY for another job, or b"" for neither.

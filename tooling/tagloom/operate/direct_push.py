@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tagloom.apply.build import proven_texts
 from tagloom.apply.controller import Controller
 from tagloom.apply.gate import Gate
+from tagloom.apply.interrupts import counted
 from tagloom.apply.outcomes import Fault, Outcome, Outcomes
 from tagloom.apply.private_files import write_fault
 from tagloom.apply.run_directory import RunDirectory, request_stop
@@ -315,11 +316,7 @@ def _failed(name: str, wave: Mapping[str, Any], error: str) -> Outcome:
 
 def _wait_for(led: Any, files: RunDirectory) -> None:
     """Wait until all waves have ended; an interrupt asks for an end between two, a second one before the next line."""
-    interrupts = 0
-    while True:
-        try:
-            if not wait([led], timeout=_POLL_SECONDS).not_done:
-                return
-        except KeyboardInterrupt:
-            interrupts += 1
-            request_stop(files.path, now=interrupts > 1)
+    with counted() as interrupts:
+        while wait([led], timeout=_POLL_SECONDS).not_done:
+            if number := interrupts.next():
+                request_stop(files.path, now=number > 1)
