@@ -12,7 +12,8 @@ from tagloom.read import read_fabric
 from tagloom.records.fabric import Host
 from terminal import Terminal
 
-RACKS = [("ring", (4,)), pytest.param(("mesh", (4, 4)), marks=pytest.mark.long)]
+RING = 4
+RACKS = [("ring", (RING,)), pytest.param(("mesh", (4, 4)), marks=pytest.mark.long)]
 GUEST = 20
 REHEARSAL_MINUTES = 30  # that a campaign must have left for sixteen switches, whose hosts load two cores all the time
 ACCESS = ["switchport mode access", "switchport access vlan 10", "exit"]
@@ -113,6 +114,9 @@ def test_it_is_led_back_to_spanning_tree_and_no_pair_is_cut_longer_than_announce
     assert "--allow drain" in terminal.answer("apply", "back", expect=1)["next"]
     page, lost = under_traffic(terminal, "apply", "back", "--allow", "drain")
     assert page["failed"] == []
-    assert lost == set(), "the rack's spanning tree settles at once"
+    if len(before) == RING:  # sixteen switches take so long that frames meet the pause that is announced
+        assert lost == set(), "the rack's spanning tree settles at once"
+    assert len(lost) <= said["interrupted_pairs"]
+    assert terminal.answer("lab", "ping")["lost"] == 0
     assert running(terminal)[1] == before
     assert len(guests(terminal)) == len(before) * (len(before) - 1)
