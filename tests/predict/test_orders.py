@@ -80,7 +80,7 @@ def test_a_run_that_other_paths_may_shorten_has_a_negative_low_end():
     traffic = Traffic(count * 1500, count, seconds=0.02)
     routes = own_routes(fabric, "auto", "fixed")
     fast, slow = (network_of(f, routes, count, None, every_link=False) for f in (fabric, slower))
-    worse, better = replay_orders(fast, slow, traffic), replay_orders(slow, fast, traffic)
+    (worse,), (better,) = replay_orders(fast, [slow], traffic), replay_orders(slow, [fast], traffic)
     assert worse.least_seconds > 0
     assert better.least_seconds < better.network_seconds < better.most_seconds < 0
 
@@ -92,7 +92,7 @@ def test_the_same_seed_draws_the_same_orders_and_a_part_of_a_long_run_stands_for
     routes = own_routes(fabric, "auto", "fixed")
     awake, asleep = (network_of(fabric, routes, count, eee, every_link=False) for eee in (None, POWERCONNECT_5548))
     once, again, longer = (
-        replay_orders(awake, asleep, Traffic(n * count * 2000, n * count, seconds=n * 0.52)) for n in (1, 1, 4)
+        replay_orders(awake, [asleep], Traffic(n * count * 2000, n * count, seconds=n * 0.52))[0] for n in (1, 1, 4)
     )
     assert once == again
     assert longer.sleep_seconds == pytest.approx(4 * once.sleep_seconds, rel=0.05)
@@ -106,7 +106,7 @@ def test_bytes_without_messages_are_split_into_few_or_many():
     volume = np.full((4, 4), 1e6) * (1 - np.eye(4))
     routes = own_routes(fabric, "auto", "fixed")
     awake, asleep = (network_of(fabric, routes, volume, eee, every_link=False) for eee in (None, POWERCONNECT_5548))
-    found = replay_orders(awake, asleep, Traffic(volume, np.sign(volume), seconds=1.0))
+    (found,) = replay_orders(awake, [asleep], Traffic(volume, np.sign(volume), seconds=1.0))
     assert found.most_seconds > 5 * found.least_seconds > 0
 
 

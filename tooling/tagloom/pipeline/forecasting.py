@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from tagloom.records.forecast import Forecast, Interruption, Replay
     from tagloom.records.observation import Observation
     from tagloom.records.routes import Routes
-    from tagloom.records.simulation import Network, Program
+    from tagloom.records.simulation import Program
     from tagloom.records.sleep import Eee
     from tagloom.records.traffic import Traffic
 
@@ -98,8 +98,11 @@ def predict_build(build: Build, question: Question) -> Forecast:
     if traffic is not None and (question.program is not None or can_be_replayed(traffic)):
         quiet = network_of(before, old, traffic.messages, None, every_link=False)
         asleep = [network_of(after, new, traffic.messages, p, every_link=question.every_link) for p in policies]
-        runs = [_replay(question.program, traffic, quiet, each) for each in asleep]
-        traffic = replace(traffic, seconds=traffic.seconds or (runs[0].seconds if runs[0] else None))
+        if question.program is None:
+            runs = [*replay_orders(quiet, asleep, traffic)]
+        else:
+            replays = replay_run(question.program, quiet, asleep)
+            runs, traffic = [*replays], replace(traffic, seconds=traffic.seconds or replays[0].seconds)
     corners = list(zip(policies[1:], runs[1:], strict=True))
     found = predict(before, after, traffic, eee, every, moved, question.power, question.rates, runs[0], corners)
     if traffic is not None and moved is not None:
@@ -112,11 +115,6 @@ def predict_build(build: Build, question: Question) -> Forecast:
         causes = {**found.causes, **lost}
         found = replace(found, interruption=cut, lost_bytes=lost_figure(cut, traffic), causes=causes)
     return replace(found, assumed=(*found.assumed, *remarks))
-
-
-def _replay(program: Program | None, traffic: Traffic, before: Network, after: Network) -> Replay:
-    """Return a run's replay in the order of its messages if known, else in random orders of the traffic's."""
-    return replay_run(program, before, after) if program is not None else replay_orders(before, after, traffic)
 
 
 def interruption_of(fabric: Fabric, directory: Path, traffic: Traffic | None) -> Interruption:

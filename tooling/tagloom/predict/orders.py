@@ -11,6 +11,8 @@ from tagloom.records.forecast import Replay
 from tagloom.records.simulation import Program
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from tagloom.records.simulation import Network
@@ -31,8 +33,12 @@ def can_be_replayed(traffic: Traffic) -> bool:
     return bool(traffic.seconds and 0 < np.count_nonzero(traffic.messages) <= MOST_PAIRS)
 
 
-def replay_orders(before: Network, after: Network, traffic: Traffic, seed: int = 1, orders: int = ORDERS) -> Replay:
-    """Return replays of the traffic in random orders, over `before` awake, then over `after` awake and as it sleeps.
+def replay_orders(
+    before: Network, afters: Sequence[Network], traffic: Traffic, seed: int = 1, orders: int = ORDERS
+) -> list[Replay]:
+    """Return replays of the traffic in random orders, over `before` awake, then over an after awake and as it sleeps.
+
+    One for each of `afters`, which differ in how they sleep alone, over the same orders.
 
     A run is a number of steps. A pair that sent n messages sends them in n of the steps, drawn at random, all of the
     pair's mean size. In every step a rank computes, sends, and waits for what is sent to it. It computes as long as the
@@ -45,12 +51,12 @@ def replay_orders(before: Network, after: Network, traffic: Traffic, seed: int =
     """
     assert traffic.seconds is not None  # noqa: S101 - it can be replayed
     chance = np.random.default_rng(seed)
-    quiet = awake(after)
-    paths_change, sleeps = not _alike(before, quiet), bool(np.isfinite(after.timeout_seconds).any())
-    if not paths_change and not sleeps:
+    quiet = awake(afters[0])
+    paths_change, sleep = not _alike(before, quiet), [bool(np.isfinite(each.timeout_seconds).any()) for each in afters]
+    if not paths_change and not any(sleep):
         count, steps = _counted(traffic, chance)
-        return Replay(round(count.sum()), steps, traffic.seconds, 0.0, 0.0, orders, 0.0, 0.0)
-    found, messages, steps, part, compute = np.empty((orders, 3)), 0.0, 0, 1.0, (0.0, 0.0)
+        return [Replay(round(count.sum()), steps, traffic.seconds, 0.0, 0.0, orders, 0.0, 0.0)] * len(afters)
+    found, messages, steps, part, compute = np.empty((len(afters), orders, 3)), 0.0, 0, 1.0, (0.0, 0.0)
     for i in range(orders):
         count, steps = _counted(traffic, chance)
         messages = float(count.sum())
@@ -62,14 +68,20 @@ def replay_orders(before: Network, after: Network, traffic: Traffic, seed: int =
             compute = _computing(program, uneven, before, part * traffic.seconds)
         program, first = _lasting(program, uneven, compute, before, part * traffic.seconds)
         second = replay(quiet, program) if paths_change else first
-        third = replay(after, program) if sleeps else second
-        found[i] = np.array([first, second - first, third - second]) * (traffic.seconds / first)
+        for k, after in enumerate(afters):
+            third = replay(after, program) if sleep[k] else second
+            found[k, i] = np.array([first, second - first, third - second]) * (traffic.seconds / first)
+    narrow = np.sqrt(part + MEDIAN_VARIES / orders)
+    return [_summed_up(each, round(messages), steps, narrow) for each in found]
+
+
+def _summed_up(found: NDArray[np.float64], messages: int, steps: int, narrow: float) -> Replay:
+    """Return the replay that orders, float64[orders, 3], come to: seconds before, added by paths, added by sleep."""
     middle = np.median(found, axis=0)
     added = found[:, 1] + found[:, 2]
     total = float(np.median(added))
-    narrow = np.sqrt(part + MEDIAN_VARIES / orders)
     low, high = (total + narrow * (float(end) - total) for end in np.quantile(added, HELD, method="weibull"))
-    return Replay(round(messages), steps, float(middle[0]), total - middle[1], float(middle[1]), orders, low, high)
+    return Replay(messages, steps, float(middle[0]), total - middle[1], float(middle[1]), len(found), low, high)
 
 
 def _alike(one: Network, other: Network) -> bool:

@@ -14,6 +14,8 @@ from tagloom.records.forecast import Replay
 from tagloom.records.simulation import NEVER, Network
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from tagloom.records.fabric import Fabric
@@ -62,10 +64,14 @@ def network_of(
     )
 
 
-def replay_run(program: Program, before: Network, after: Network) -> Replay:
-    """Return replays of a run with every link on and awake, then as forecast, without sleep and with it."""
-    first, second, third = (replay(network, program) for network in (before, awake(after), after))
-    return Replay(len(program.destination), len(program.compute_seconds), first, third - second, second - first)
+def replay_run(program: Program, before: Network, afters: Sequence[Network]) -> list[Replay]:
+    """Return replays of a run with every link on and awake, then as forecast, without sleep and with it.
+
+    One for each of `afters`, which differ in how they sleep alone.
+    """
+    first, second = (replay(network, program) for network in (before, awake(afters[0])))
+    messages, steps = len(program.destination), len(program.compute_seconds)
+    return [Replay(messages, steps, first, replay(after, program) - second, second - first) for after in afters]
 
 
 def replay(network: Network, program: Program) -> float:
