@@ -40,8 +40,7 @@ EXPORTS = {
 def _export(args: argparse.Namespace, screen: Screen) -> int:
     if args.format != CONTEXT and (args.netbox or args.write or args.filter):
         raise InputError([Finding("--netbox", f"export {CONTEXT}", f"export {args.format}")])
-    written: dict[str, Any] = {}
-    text = _contexts(args, written) if args.format == CONTEXT else _exported(args)
+    text, written = _contexts(args) if args.format == CONTEXT else (_exported(args), {})
     if args.output is None:
         screen.say(text.rstrip())
     else:
@@ -54,8 +53,8 @@ def _export(args: argparse.Namespace, screen: Screen) -> int:
     return GOOD
 
 
-def _contexts(args: argparse.Namespace, written: dict[str, Any]) -> str:
-    """Return what NetBox is to be told of a build's switches, as JSON; with --write it is told, and `written` says so.
+def _contexts(args: argparse.Namespace) -> tuple[str, dict[str, Any]]:
+    """Return what NetBox is to be told of a build's switches, as JSON; with --write it is told, and of which devices.
 
     Raises InputError and DeviceError.
     """
@@ -73,7 +72,7 @@ def _contexts(args: argparse.Namespace, written: dict[str, Any]) -> str:
     said = contexts(build)
     if netbox is None:
         devices = [{"name": name, "local_context_data": {KEY: each}} for name, each in said.items()]
-        return json.dumps(devices, indent=1)
+        return json.dumps(devices, indent=1), {}
     known: dict[str, list[dict[str, Any]]] = {}
     for device in netbox.devices(**filters) if filters else netbox.devices_named(list(said)):
         known.setdefault(device["name"], []).append(device)
@@ -82,11 +81,12 @@ def _contexts(args: argparse.Namespace, written: dict[str, Any]) -> str:
         raise InputError(Finding(f"{args.netbox}: {name}", "one device", str(n)) for name, n in wrong.items())
     new = [with_context(known[name][0], each) for name, each in said.items()]
     changed = [each for each in new if each["local_context_data"] != context_of(known[each["name"]][0])]
-    if args.write:
-        netbox.write_contexts(changed)
-        names = {each["name"] for each in changed}
-        written |= {"changed": sorted(names), "unchanged": sorted(said.keys() - names)}
-    return json.dumps(new, indent=1)
+    text = json.dumps(new, indent=1)
+    if not args.write:
+        return text, {}
+    netbox.write_contexts(changed)
+    names = {each["name"] for each in changed}
+    return text, {"changed": sorted(names), "unchanged": sorted(said.keys() - names)}
 
 
 def _exported(args: argparse.Namespace) -> str:

@@ -245,17 +245,23 @@ def _take_detour(context: ApplyContext, found: Assessment, at_once: AtOnce | Non
 def _gone_on(context: ApplyContext, found: Assessment, options: RepairOptions) -> _Done | None:
     """Go on with a repair that was cut short, if it leads where paths shall go now; None where it cannot be."""
     runs = found.runs
-    looked: list[Survey] = []
     if not (runs.ours and runs.run.unfinished and same_target(found.wanted.fabric, runs.fabric)):
         return None
-    requested = apply.ApplyOptions(allow_interrupt=options.allow_interrupt)
     try:
-        result = apply.resume(context, runs.run, requested, check=options.propose, on_found=looked.append)
+        result, read = _resumed(context, runs, options)
     except PlanError:
         return None
     if result.refused or result.drift or (options.propose and not result.interrupted.hitless):
         return None
-    return _Done(result, looked[0].read, runs.state, "wake" if found.wanted.woken else "replan")
+    return _Done(result, read, runs.state, "wake" if found.wanted.woken else "replan")
+
+
+def _resumed(context: ApplyContext, runs: Runs, options: RepairOptions) -> tuple[apply.Result, FabricState]:
+    """Go on with a run that broke off; return what came of it, and what was read before. Raises as `apply.resume`."""
+    looked: list[Survey] = []
+    requested = apply.ApplyOptions(allow_interrupt=options.allow_interrupt)
+    result = apply.resume(context, runs.run, requested, check=options.propose, on_found=looked.append)
+    return result, looked[0].read
 
 
 def _raises_all_that_seems_dead(context: ApplyContext, found: Assessment) -> bool:
@@ -273,13 +279,11 @@ def _finish(
     context: ApplyContext, found: Assessment, done: Repair, options: RepairOptions
 ) -> tuple[Repair, FabricState]:
     """Go on with a change that is no repair and broke off; return what came of it, and what was read before."""
-    looked: list[Survey] = []
-    requested = apply.ApplyOptions(allow_interrupt=options.allow_interrupt)
     try:
-        result = apply.resume(context, found.runs.run, requested, on_found=looked.append)
+        result, read = _resumed(context, found.runs, options)
     except (PlanError, DeviceError):  # paths are led around what seems dead, as it stands
         return done, found.runs.state
-    return replace(done, reason=FINISHED, result=result), looked[0].read
+    return replace(done, reason=FINISHED, result=result), read
 
 
 def _act(context: ApplyContext, found: Assessment, options: RepairOptions, at_once: AtOnce | None = None) -> _Done:

@@ -11,9 +11,10 @@ from tagloom.read.fabric_file import parse_fabric
 from tagloom.read.fabric_form import nearest
 from tagloom.read.fabric_text import format_fabric
 from tagloom.records.fabric import Fabric, Host, Link, Switch
+from tagloom.storage.document import shown
+from tagloom.units import format_mac, is_host_address, parse_mac
 
 MOST_PARTS = 1 << 18  # switches, hosts and links of one drawing
-SPEEDS_MBPS = (10, 100, 1000, 2500, 5000, 10_000, 25_000, 40_000, 100_000)  # that a fabric file takes
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _LINE = re.compile(r":\d+  (?=[a-z])")  # of the text that is made here, which nobody sees
 
@@ -63,6 +64,17 @@ class Drawing:
     def find(self, where: str, expected: str, actual: str) -> None:
         """Note what makes it none that can be used; `where` is a part of it, "" for the whole."""
         self.findings.append(Finding(f"{self.source}: {where}" if where else self.source, expected, actual))
+
+    def mac(self, where: str, text: str) -> int:
+        """Return the address of a network card, 0 with a finding where it is none."""
+        try:
+            mac = parse_mac(text)
+        except ValueError:
+            mac = 0
+        if is_host_address(mac):
+            return mac
+        self.find(where, "the MAC address of a network card", format_mac(mac) if mac else shown(text))
+        return 0
 
     def remark(self, where: str, expected: str, actual: str) -> None:
         """Note what was left out, or is to be filled in."""

@@ -7,10 +7,10 @@ import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING, Any
 
 from tagloom.errors import Finding, InputError
-from tagloom.read.drawn_fabric import MOST_PARTS, SPEEDS_MBPS, Drawing, DrawnHost, DrawnLink, check_model
+from tagloom.read.drawn_fabric import MOST_PARTS, Drawing, DrawnHost, DrawnLink, check_model
 from tagloom.records.fabric import Switch
+from tagloom.records.settings import STEPS_MBPS
 from tagloom.storage.document import shown
-from tagloom.units import format_mac, is_host_address, parse_mac
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -208,8 +208,8 @@ def _links(
 
 def _speed(drawing: Drawing, where: str, given: Attributes) -> int:
     said = given.get("speed") or 0
-    if str(said) not in {"0", *map(str, SPEEDS_MBPS)}:
-        drawing.find(where, f"a speed in Mb/s: one of {', '.join(map(str, SPEEDS_MBPS))}", shown(said))
+    if str(said) not in {"0", *map(str, STEPS_MBPS)}:
+        drawing.find(where, f"a speed in Mb/s: one of {', '.join(map(str, STEPS_MBPS))}", shown(said))
         return 0
     return int(said)
 
@@ -230,12 +230,5 @@ def _truth(drawing: Drawing, where: str, given: Attributes, key: str, *, otherwi
 
 
 def _macs(drawing: Drawing, name: str, given: Attributes) -> Iterator[int]:
-    for word in re.split(r"[\s,]+", str(given.get("mac", "")).strip()):
-        try:
-            mac = parse_mac(word) if word else -1
-        except ValueError:
-            mac = 0
-        if mac >= 0 and not is_host_address(mac):
-            drawing.find(name, "the MAC address of a network card", repr(word) if not mac else format_mac(mac))
-        elif mac >= 0:
-            yield mac
+    words = re.split(r"[\s,]+", str(given.get("mac", "")).strip())
+    yield from filter(None, (drawing.mac(name, word) for word in words if word))

@@ -13,11 +13,11 @@ from tagloom import platforms
 from tagloom.errors import Finding, InputError
 from tagloom.platforms.detect import by_text
 from tagloom.platforms.port_names import port_number
-from tagloom.read.drawn_fabric import MOST_PARTS, SPEEDS_MBPS, Drawing, DrawnHost, DrawnLink, check_model
+from tagloom.read.drawn_fabric import MOST_PARTS, Drawing, DrawnHost, DrawnLink, check_model
 from tagloom.records.fabric import Switch
 from tagloom.records.netbox import KEY
+from tagloom.records.settings import STEPS_MBPS
 from tagloom.storage.document import checked, read_json, shown
-from tagloom.units import format_mac, is_host_address, parse_mac
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -350,8 +350,8 @@ class _Cabling:
         up = all(each.enabled for pair in cables for each in pair)
         lags = (near.lag.name or "", far.lag.name or "") if aggregated and near.lag and far.lag else None
         where = f"{self._where(near)} - {self._where(far)}"
-        if not speeds <= set(SPEEDS_MBPS):
-            self._drawing.find(where, f"a speed in kb/s, of {', '.join(map(str, SPEEDS_MBPS))} Mb/s", shown(speeds))
+        if not speeds <= set(STEPS_MBPS):
+            self._drawing.find(where, f"a speed in kb/s, of {', '.join(map(str, STEPS_MBPS))} Mb/s", shown(speeds))
         self._drawing.links.append(DrawnLink(where, (ends[0], ends[1]), min(speeds, default=0), up, lags=lags))
 
     def _host(self, device: int, plugs: list[tuple[Interface, Interface]]) -> None:
@@ -361,7 +361,7 @@ class _Cabling:
         for own, at in plugs:
             name = known.called if own is first else f"{known.called}-{own.name}"
             uplink = known.context.get("uplink") is True
-            macs = tuple(mac for text in own.macs if (mac := self._mac(name, text)))
+            macs = tuple(mac for text in own.macs if (mac := self._drawing.mac(name, text)))
             if not own.macs and not uplink:
                 expected = "a MAC address (tagloom hosts learn finds it)"
                 self._drawing.remark(f"{known.called}:{own.name}", expected, "none: one is made up")
@@ -369,13 +369,3 @@ class _Cabling:
             if name in self._drawing.hosts:
                 self._drawing.find(name, "one host of this name", "two")
             self._drawing.hosts[name] = DrawnHost(name, switch, self._port(at), macs, uplink)
-
-    def _mac(self, name: str, text: str) -> int:
-        try:
-            mac = parse_mac(text)
-        except ValueError:
-            mac = 0
-        if not is_host_address(mac):
-            self._drawing.find(name, "the MAC address of a network card", format_mac(mac) if mac else shown(text))
-            return 0
-        return mac

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import networkx as nx
@@ -64,8 +65,9 @@ def trees_beside(
         order, locked = _ascended(fabric, net, (held, wanted))
     except ValueError:
         return None
-    for start in (order, *_other_orders(net, held, wanted, seed)):
-        turned, left = protect(net, start, no_failure(net), effort, seed, locked)
+    what = no_failure(net)
+    for start in chain([order], _other_orders(net, held, wanted, seed)):
+        turned, left = protect(net, start, what, effort, seed, locked)
         if not left:
             return trees_along(fabric, net.channel[turned], "beside the paths that run", effort, seed)
     return None

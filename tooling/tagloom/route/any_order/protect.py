@@ -47,11 +47,22 @@ def failures(net: Net, kind: str) -> Failures:
     none = np.full(m, -1, np.int32)
     links = m // 2
     second, third = (net.tail + np.int32(links), net.head + np.int32(links)) if kind == "switch" else (none, none)
-    hosts = np.zeros(-(-n // 64), np.uint64)
-    np.bitwise_or.at(hosts, net.target // 64, np.uint64(1) << (net.target % 64).astype(np.uint64))
     count = links + (n if kind == "switch" else 0)
-    found = Failures(first, second, third, np.zeros(count, np.int64), hosts, links)
+    found = Failures(first, second, third, np.zeros(count, np.int64), _host_bits(net), links)
     return found._replace(cut=_cut(net.tail, net.head, n, found))
+
+
+def no_failure(net: Net) -> Failures:
+    """Return a failure of nothing, after which pairs may lack a path: for a search that starts from any order."""
+    none = np.full(len(net.channel), -1, np.int32)
+    return Failures(none, none, none, np.zeros(1, np.int64), _host_bits(net), 1, besides=False)
+
+
+def _host_bits(net: Net) -> NDArray[np.uint64]:
+    """Return the switches with hosts, as bits, uint64[W]."""
+    hosts = np.zeros(-(-len(net.switch) // 64), np.uint64)
+    np.bitwise_or.at(hosts, net.target // 64, np.uint64(1) << (net.target % 64).astype(np.uint64))
+    return hosts
 
 
 @kernel
@@ -182,14 +193,6 @@ def _hops(
         for i in range(d):
             total += far[s, i]
     return total
-
-
-def no_failure(net: Net) -> Failures:
-    """Return a failure of nothing, after which pairs may lack a path: for a search that starts from any order."""
-    none = np.full(len(net.channel), -1, np.int32)
-    return failures(net, "link")._replace(
-        first=none, second=none, third=none, cut=np.zeros(1, np.int64), links=1, besides=False
-    )
 
 
 def protect(
