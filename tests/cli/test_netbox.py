@@ -181,6 +181,12 @@ def test_a_url_that_would_show_a_secret_is_refused(run, monkeypatch, url, why):
     assert "secret" not in out + err
 
 
+def test_what_is_asked_speaks_http(run, tmp_path):
+    status, _, err = run("export", "netbox-context", tmp_path, "--netbox", "ftp://netbox.example")
+    assert (status, "such as https://netbox.example" in err) == (2, True)
+    assert "expected a build made by tagloom plan" in err, "with all else that is wrong"
+
+
 def test_every_fault_of_what_netbox_says_is_told_at_once(run, monkeypatch, tmp_path):
     monkeypatch.setenv("TAGLOOM_NETBOX_TOKEN", TOKEN)
     objects = answers()

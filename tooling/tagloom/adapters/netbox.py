@@ -144,7 +144,7 @@ def _check_url(url: str, token: str) -> None:
         host, _ = parts.hostname or "", parts.port  # which is checked when it is read
     except ValueError:
         raise InputError([Finding("NetBox", expected, "another")]) from None
-    if not host or parts.username or parts.password or parts.query or parts.fragment:
+    if not is_url(url) or not host or parts.username or parts.password or parts.query or parts.fragment:
         raise InputError([Finding("NetBox", expected, "another")])
     if parts.scheme == "http" and token and not _is_loopback(host):
         raise InputError([Finding(url, "https: a token over http can be read on the way", "http")])
