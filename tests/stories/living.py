@@ -115,7 +115,7 @@ class Operator:
                 return None
             *first, words = following
             for each in first:
-                if each[0] in ("plan", "rollout"):
+                if each[0] in ("adopt", "plan", "rollout"):
                     if self.type(*each)[0]:
                         self.told.by_hand.append([" ".join(each), "advice that was refused itself", rule])
                         return None
@@ -147,6 +147,10 @@ class Operator:
             return [[*words, *shlex.split(advice)]]
         if advice == "rollout OLD NEW":
             return [["rollout", self.build, build, "-o", f"{build}-change"], ["apply", f"{build}-change"]]
+        if advice == "rollout --greenfield BUILD":
+            over, running = f"{build}-over", f"{build}-running"
+            read = ["adopt", "-o", f"{running}.yml", "--running", running, "--replace"]
+            return [read, ["rollout", "--greenfield", build, "--running", running, "-o", over], ["apply", over]]
         if advice == "plan --routing tree":
             tree = ran.replace(".yml", "-tree")
             again = ["plan", ran, "-o", tree, "--routing", "tree", "--previous", self.build]

@@ -1,6 +1,5 @@
 """From spanning tree to a plan and back while all hosts send: loss is counted beside what is announced."""
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -10,7 +9,7 @@ from tagloom.lab.dataplane import Dataplane
 from tagloom.pipeline import parse
 from tagloom.read import read_fabric
 from tagloom.records.fabric import Host
-from terminal import Terminal
+from terminal import Terminal, without_waits
 
 RING = 4
 RACKS = [("ring", (RING,)), pytest.param(("mesh", (4, 4)), marks=pytest.mark.long)]
@@ -65,16 +64,6 @@ def under_traffic(terminal, *words):
     return page, lost
 
 
-def without_waits(terminal, rollout):
-    """Let waves follow one another at once: a frame of the rack is never old, and its spanning tree settles at once."""
-    path = terminal.home / rollout / "rollout.json"
-    page = json.loads(path.read_text())
-    for wave in page["waves"]:
-        wave["drain_seconds"] = 0.0
-    path.write_text(json.dumps(page))
-    return page
-
-
 def led_to_a_plan(terminal):
     """Adopt the network, plan, and apply the rollout while all hosts send: what adopt read."""
     terminal("lab", "ping")  # so that switches learn who is where
@@ -89,7 +78,7 @@ def led_to_a_plan(terminal):
     said = terminal.answer(*words, "--foreign", "prune")
     assert (said["hitless"], said["interrupted_pairs"], said["assumed"]) == (True, 0, "")
     assert said["wave_names"][:2] == ["prune", "strip"]
-    without_waits(terminal, "over")
+    without_waits(terminal.home / "over")
     page, lost = under_traffic(terminal, "apply", "over")
     assert (sorted(page["changed"]), page["failed"], page["interrupted_pairs"]) == (sorted(before), [], 0)
     assert lost == set(), "pairs that lost a frame: none was announced"
@@ -110,7 +99,7 @@ def test_it_is_led_back_to_spanning_tree_and_no_pair_is_cut_longer_than_announce
     assert said["wave_names"].count("spanning tree on") == 1
     assert (said["hitless"], said["interrupted_pairs"]) == (False, adopted["pairs"])
     assert 50 < said["interrupted_seconds_max"] < 120
-    without_waits(terminal, "back")
+    without_waits(terminal.home / "back")
     assert "--allow drain" in terminal.answer("apply", "back", expect=1)["next"]
     page, lost = under_traffic(terminal, "apply", "back", "--allow", "drain")
     assert page["failed"] == []

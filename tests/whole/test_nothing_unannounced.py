@@ -1,6 +1,7 @@
 """A change that cuts off pairs that work says so, and is not begun unless that is allowed; one that does not is."""
 
 import os
+import shlex
 import subprocess
 import sys
 
@@ -9,9 +10,10 @@ import pytest
 from tagloom.apply.playbook import ansible_environment
 from tagloom.lab import process
 from tagloom.share import share_directory
-from terminal import Terminal
+from terminal import Terminal, without_waits
 
 ALL = ["s0", "s1", "s2"]
+WITHOUT_A_CUT = "or without a cut, from spanning tree:"
 KEYS = ("hitless", "interrupted_pairs", "cut_off_pairs", "restored_pairs")
 
 
@@ -43,7 +45,7 @@ def test_a_first_push_needs_to_be_allowed_and_changes_between_builds_do_not(term
     assert "h0 -> h1" in shown
     assert "next tagloom apply b --allow interrupt" in shown
     page = terminal.answer("apply", "b", expect=1)
-    assert (seen(page), page["advice"]) == ([False, 6, 0, 0], ["--allow interrupt"])
+    assert (seen(page), page["advice"]) == ([False, 6, 0, 0], ["--allow interrupt", "rollout --greenfield BUILD"])
     assert (page["changed"], page["unchanged"], page["refused"], page["next"]) == (
         *([], ALL, "pairs that work are cut off only with --allow interrupt"),
         "tagloom apply b --allow interrupt",
@@ -62,6 +64,22 @@ def test_a_first_push_needs_to_be_allowed_and_changes_between_builds_do_not(term
     sent = process.traffic(terminal.rack, "report")
     process.traffic(terminal.rack, "stop")
     assert (sent["lost"], sent["frames"] > 0) == (0, True)
+
+
+def test_what_a_first_push_names_instead_leads_from_spanning_tree_to_the_build_without_a_cut(terminal):
+    shown = " ".join(terminal("apply", "b", expect=1).split())
+    assert f" {WITHOUT_A_CUT} " in " ".join(terminal("apply", "b", "--check").split())
+    process.traffic(terminal.rack, "start")
+    for command in shown.partition(WITHOUT_A_CUT)[2].split(", then "):
+        page = terminal.answer(*shlex.split(command)[1:])
+    assert (page["hitless"], page["strategy"]) == (True, "greenfield")
+    without_waits(terminal.home / "over")
+    assert terminal.answer("apply", "over")["changed"] == ALL
+    sent = process.traffic(terminal.rack, "report")
+    process.traffic(terminal.rack, "stop")
+    assert (sent["lost"], sent["frames"] > 0) == (0, True)
+    page = terminal.answer("apply", "b")
+    assert (page["changed"], page["unchanged"], page["advice"]) == ([], ALL, [])
 
 
 def test_what_a_slip_cut_off_is_brought_back_without_asking_where_nothing_else_is_cut(terminal):

@@ -294,6 +294,7 @@ def _show_result(
             screen.say(*terminal.row("", f"or, where it came back with an old configuration: {back}"))
     elif result.refused or (checked and outcomes.changed):
         screen.say(*terminal.row("next", again))
+        screen.say(*(line for way in _ways_around(args, result) for line in terminal.row("", way)))
     elif resume:
         screen.say(f"next      {resume}", f"          or {_next_words(args, 'rollback')}")
     payload = {**result.to_json(), "resume_with": resume, "next": "", "advice": _advice(result, resume)}
@@ -354,6 +355,15 @@ def _again(args: argparse.Namespace, result: Any) -> str:
     return " ".join([*words, *(f"--allow {each}" for each in allowed)])
 
 
+def _ways_around(args: argparse.Namespace, result: Any) -> list[str]:
+    """Return how to do without the cut, where spanning tree connects the switches."""
+    if not result.interrupted.greenfield or result.interrupted.hitless:
+        return []
+    read = _next_words(args, "adopt -o running.yml --running running")
+    over = f"tagloom rollout --greenfield {args.build} --running running -o over"
+    return [f"or without a cut, from spanning tree: {read}, then {over}"]
+
+
 def _over_drift(args: argparse.Namespace, run: Any) -> list[str]:
     """Return how to go on past what was changed by hand."""
     anew = f"{_next_words(args, f'apply {run.source if run else args.build}')} --drift overwrite (or keep)"
@@ -372,7 +382,8 @@ def _advice(result: Any, resume: str) -> list[str]:
         source = result.run.source if result.run.unfinished else ""
         return [f"apply {source} --drift {each}" for each in ("overwrite", "keep") if source]
     if result.refused:
-        return [f"--allow {result.interrupted.needs}"]
+        without = ["rollout --greenfield BUILD"] if result.interrupted.greenfield else []
+        return [f"--allow {result.interrupted.needs}", *without]
     return ["apply --resume", "rollback"] if resume and not result.good else []
 
 

@@ -27,7 +27,7 @@ from tagloom.records.interrupted import Interrupted
 from tagloom.records.ownership import overlay
 from tagloom.records.rollout import cells_to_json
 from tagloom.render import render
-from tagloom.rollout import finish
+from tagloom.rollout import finish, leads_from
 from tagloom.rollout.choose import SESSION_SECONDS
 from tagloom.rollout.pruning import pruned_names, refuse_harm_to_others, unless_assumed
 from tagloom.verify import Plan, verify
@@ -351,7 +351,8 @@ def _interrupted(sequence: WaveSequence, found: Survey, after: FabricState) -> I
         between, seconds = _between(sequence, found.read)
         pause = waves.downtime(sequence.directory)
         return interrupted_by_waves(sequence.shared, found.read, end, pause, between, seconds)
-    return interrupted_at_once(fabric, found.read, after, unread=unread, duplicates_allowed=sequence.duplicates_allowed)
+    cut = interrupted_at_once(fabric, found.read, after, unread=unread, duplicates_allowed=sequence.duplicates_allowed)
+    return cut if unread or cut.hitless else replace(cut, greenfield=leads_from(fabric, found.read))
 
 
 def _between(sequence: WaveSequence, read: FabricState) -> tuple[list[FabricState], float]:

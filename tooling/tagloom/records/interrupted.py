@@ -24,6 +24,7 @@ class Interrupted:
     why          why it could not be proven that no pair is cut off; "" if it was
     cut_vlans    a finding for each foreign VLAN that no longer joins ports that it joins now
     paused       whether the only interruptions are proven waves that pause hosts on purpose
+    greenfield   whether switches are as from the factory under spanning tree, from which hitless waves may lead
     """
 
     pairs: int = 0
@@ -35,6 +36,7 @@ class Interrupted:
     why: str = ""
     paused: bool = False
     cut_vlans: tuple[Finding, ...] = ()
+    greenfield: bool = False
 
     @property
     def hitless(self) -> bool:

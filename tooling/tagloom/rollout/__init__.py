@@ -2,7 +2,7 @@
 
 from tagloom.rollout.choose import STRATEGIES, choose, from_factory, keeping, unfit
 from tagloom.rollout.finish import finish
-from tagloom.rollout.greenfield import factory_like
+from tagloom.rollout.greenfield import factory_like, leads_from
 from tagloom.rollout.readmit import isolation, readmission
 from tagloom.rollout.services import ProofServices
 from tagloom.rollout.spanning import read_back, settled
@@ -16,6 +16,7 @@ __all__ = [
     "from_factory",
     "isolation",
     "keeping",
+    "leads_from",
     "read_back",
     "readmission",
     "settled",

@@ -60,7 +60,7 @@ def greenfield(change: Change, tree: Spanning, unused_vlan: int) -> list[Step]:
     factory, so dependencies cannot deadlock; only loops are checked. Raises PlanError for other fabrics.
     """
     fabric = change.fabric
-    _check(change)
+    _check(fabric, change.before)
     on_tree = np.repeat(tree.links, 2)
     layers = [change.after]
     if leaving(fabric, change.after).any():
@@ -93,9 +93,17 @@ def greenfield(change: Change, tree: Spanning, unused_vlan: int) -> list[Step]:
     return worth(change.before, [*steps, *(replace(step, assumptions=loose) for step in rest)])
 
 
-def _check(change: Change) -> None:
-    fabric = change.fabric
-    if not factory_like(fabric, change.before):
+def leads_from(fabric: Fabric, before: FabricState) -> bool:
+    """Return whether greenfield may lead from a state: its waves are then ordered and proven, or refused for others."""
+    try:
+        _check(fabric, before)
+    except PlanError:
+        return False
+    return True
+
+
+def _check(fabric: Fabric, before: FabricState) -> None:
+    if not factory_like(fabric, before):
         rule = "greenfield starts from the factory's VLAN 1, untagged on every port, under spanning tree"
         next_step = f"tagloom rollout OLD NEW, from the build that runs; where none does, tagloom {AT_ONCE}"
         raise PlanError(rule, "a port or a switch is set otherwise", next_step, (AT_ONCE,))
@@ -107,7 +115,7 @@ def _check(change: Change) -> None:
     if any(link.members for link in fabric.links):
         rule = "aggregated links are not led from the factory under traffic"
         raise PlanError(rule, "the fabric has some", _PAUSE, (AT_ONCE,))
-    if any((held.flow_control != FlowControl.OFF).any() for held in change.before.values()):
+    if any((held.flow_control != FlowControl.OFF).any() for held in before.values()):
         rule = "greenfield starts without PAUSE"
         raise PlanError(rule, "flow control is on at some port", f"turn it off first, or {_PAUSE}", (AT_ONCE,))
 
