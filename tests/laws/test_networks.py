@@ -197,7 +197,6 @@ def test_what_does_not_cover_networks_yet_refuses_them(tmp_path, answer):
     for words in (
         ("plan", fabric, "-o", build, "--protect", "link"),
         ("plan", fabric, "-o", build, "--learning"),
-        ("report", build, "-o", tmp_path / "report.html"),
         ("verify", build, "--what-if", "links"),
     ):
         status, answered = answer(*words)

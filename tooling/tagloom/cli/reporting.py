@@ -30,6 +30,7 @@ SERVED_SECONDS = 3600.0  # of a history, on a page that is served: what is now, 
 
 def _report(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.report.html import html_document
+    from tagloom.report.networks import networks_payload
 
     all_found = Findings()
     listening = all_found.of(lambda: listening_at(args.serve, "--serve")) if args.serve else None
@@ -43,6 +44,7 @@ def _report(args: argparse.Namespace, screen: Screen) -> int:
     payload: dict[str, Any] = {
         "left_out": list(found.left_out),
         "findings": [finding.to_json() for finding in found.proof.findings],
+        "networks": networks_payload(found),
     }
     status = GOOD if found.proof.proven else NO
     if args.output is not None:

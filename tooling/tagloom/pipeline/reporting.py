@@ -11,6 +11,7 @@ import numpy as np
 
 from tagloom.apply.build import read_rollout
 from tagloom.errors import Finding, InputError
+from tagloom.graph.network_loads import network_loads
 from tagloom.graph.paths import average_hops, channel_load
 from tagloom.pipeline.files import read_build
 from tagloom.pipeline.forecasting import Question, predict_build, traffic_of, with_profile
@@ -26,7 +27,6 @@ from tagloom.records.fabric import DEFAULT_SPEED_MBPS
 from tagloom.records.report import OFF, ON, SLEEPING, SLOW, GapPoint, LoadPoint, PowerStep, Report
 from tagloom.records.timetable import ALL_ON
 from tagloom.regulate.settings_file import read_result, with_links_off
-from tagloom.route.plannable import refuse_networks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -73,7 +73,6 @@ def report(  # noqa: PLR0913 - what a report may be made of
     build, texts = read_build(directory, states=False), dict[str, str]()
     after, traffic, asleep = build.fabric, None, dict[str, set[int]]()
     with _gathered(findings):
-        refuse_networks(build.fabric, "reports")
         after = with_links_off(build.fabric, [], settings)
         if settings is not None:
             asleep = read_result(after, settings).asleep
@@ -138,6 +137,7 @@ def report(  # noqa: PLR0913 - what a report may be made of
         days=days,
         day=day,
         left_out=tuple(left_out),
+        networks=network_loads(build.fabric, build.routes, state, volume),
     )
 
 

@@ -46,6 +46,20 @@ class PowerStep:
     links_off: int
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class NetworkLoad:
+    """One of several networks: its ordered host pairs, the VLANs that its hosts' ports are in, what it loads.
+
+    load  float64[C], of its own pairs alone, in the unit of the report's
+    """
+
+    name: str
+    hosts: int
+    pairs: int
+    vlans: tuple[int, ...]
+    load: NDArray[np.float64]
+
+
 @dataclass(frozen=True, slots=True)
 class Live:
     """What a page says of the moment it is served: its version, which changes with its contents, and lines on top."""
@@ -66,6 +80,7 @@ class Report:
     waves      a rollout's waves, as in rollout.json
     day        power over the days in `days`, which then repeat; () without a timetable
     left_out   what is not shown, and the option that would show it
+    networks   those of the hosts, if there are several; their loads add up to `load`
     """
 
     fabric: Fabric
@@ -90,3 +105,4 @@ class Report:
     days: tuple[str, ...] = ()
     day: tuple[PowerStep, ...] = ()
     left_out: tuple[str, ...] = ()
+    networks: tuple[NetworkLoad, ...] = ()

@@ -15,6 +15,7 @@ from tagloom.records.report import OFF, ON, SLEEPING, SLOW
 from tagloom.report.charts import HEIGHT, WIDTH, Chart, Series, chart
 from tagloom.report.decimals import decimal
 from tagloom.report.layout import draw
+from tagloom.report.networks import network_rows, owners_of_vlans
 from tagloom.report.panels import (
     VERDICT_WORDS,
     energy_facts,
@@ -51,6 +52,8 @@ def html_document(report: Report, written: str, live: Live | None = None) -> str
         headline=_headline(report),
         cards=_cards(report, forecast),
         figure=_figure(report, ports),
+        networks=network_rows(report, forecast),
+        loads_in=report.load_unit,
         performance=performance_groups(forecast),
         energy=energy_groups(forecast),
         energy_facts=energy_facts(forecast),
@@ -166,7 +169,7 @@ def _figure(report: Report, ports: list[dict[str, Any]]) -> dict[str, Any]:
             }
         )
     hosts = np.bincount(fabric.host_switch, minlength=len(fabric.switches)) if fabric.hosts else np.zeros(1, int)
-    tall = drawn.height / drawn.width
+    tall, owners = drawn.height / drawn.width, owners_of_vlans(report)
     return {
         "width": round(drawn.width, 1),
         "height": round(drawn.height, 1),
@@ -191,7 +194,10 @@ def _figure(report: Report, ports: list[dict[str, Any]]) -> dict[str, Any]:
         "states": [
             (state, STATE_WORDS[state], sum(each == state for each in report.states)) for state in STATE_WORDS
         ],
-        "trees": [(vlan, len(links_of), _bits(links_of, len(fabric.links))) for vlan, links_of in report.trees.items()],
+        "trees": [
+            (vlan, len(links_of), _bits(links_of, len(fabric.links)), ", ".join(owners.get(vlan, ())))
+            for vlan, links_of in report.trees.items()
+        ],
         "local": report.assignment == "renamed",
     }  # fmt: skip
 
@@ -369,12 +375,15 @@ def _proofs(report: Report) -> list[tuple[str, str, bool]]:
     """Return what was proven from the texts in the build, as (proof, figure, holds)."""
     proof = report.proof
     on_path = max(0, proof.reachable_pairs - proof.off_path_pairs)
+    apart = f"{len(proof.networks)} networks" if proof.isolated else count(len(proof.leaks), "leak")
     return [
         ("Every pair arrives on its own path", f"{on_path:,} of {proof.pairs:,}", on_path == proof.pairs),
         ("No storm", "no cycle of floods" if proof.storm_free else "a flood goes round", proof.storm_free),
         (
             "Each broadcast exactly once",
-            "repeats are allowed by the plan" if proof.duplicates_allowed else "at every other host",
+            "repeats are allowed by the plan"
+            if proof.duplicates_allowed
+            else f"at every other host{' of its network' if proof.networks else ''}",
             proof.broadcast_exactly_once or proof.duplicates_allowed,
         ),
         (
@@ -382,4 +391,5 @@ def _proofs(report: Report) -> list[tuple[str, str, bool]]:
             f"{proof.channels:,} channels, {proof.dependencies:,} dependencies",
             proof.deadlock_free,
         ),
+        *([("No frame of a network at ports of others", apart, proof.isolated)] if proof.networks else []),
     ]

@@ -1,0 +1,86 @@
+"""A report speaks per network: a row for each of the page's table, VLANs by network, and leaks."""
+
+import re
+
+import pytest
+
+FABRIC = "shape: {family: mesh, dims: [3], hosts: 2}\nnetworks: {compute: [h0, h2, h4], storage: [h1, h3]}\n"
+TRAFFIC = "# seconds: 10\nsource,destination,bytes\nh0,h4,5000\nh1,h3,7000\nh3,h1,3000\n"
+
+
+@pytest.fixture
+def build(tmp_path, answer):
+    (tmp_path / "fabric.yml").write_text(FABRIC, "utf-8")
+    (tmp_path / "t.csv").write_text(TRAFFIC, "utf-8")
+    assert answer("plan", tmp_path / "fabric.yml", "-o", tmp_path / "build")[0] == 0
+    return tmp_path / "build"
+
+
+def rows_of(page):
+    table = re.search(r'<table id="network-table">.*?</table>', page.read_text("utf-8"), re.DOTALL)[0]
+    return [
+        re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL)[1:]
+    ]
+
+
+def test_the_page_has_a_row_for_each_network(build, tmp_path, answer):
+    page = tmp_path / "report.html"
+    status, said = answer("report", build, "-o", page)
+    assert status == 0
+    assert {name: (of["hosts"], of["pairs"], of["vlans"]) for name, of in said["networks"].items()} == {
+        "compute": (3, 6, [100]),
+        "storage": (2, 2, [101]),
+        "default": (1, 0, [102]),
+    }
+    assert {name: (of["max_channel_load"], of["shared_channels"]) for name, of in said["networks"].items()} == {
+        "compute": (2, 2),
+        "storage": (1, 2),
+        "default": (0, 0),
+    }
+    assert [row[:4] for row in rows_of(page)] == [
+        ["compute", "3", "6", "100"],
+        ["storage", "2", "2", "101"],
+        ["default", "1", "0", "102"],
+    ]
+    text = page.read_text("utf-8")
+    assert "No frame of a network at ports of others" in text
+    assert "VLAN 101 of storage (1 links)" in text
+
+
+def test_with_traffic_the_page_says_when_each_networks_bytes_are_moved(build, tmp_path, answer):
+    page = tmp_path / "report.html"
+    status, said = answer("report", build, "-o", page, "--traffic", tmp_path / "t.csv")
+    assert status == 0
+    assert {name: of["max_channel_load"] for name, of in said["networks"].items()} == {
+        "compute": 5000,
+        "storage": 7000,
+        "default": 0,
+    }
+    forecast = answer("predict", build, "--traffic", tmp_path / "t.csv")[1]["networks"]
+    for name, of in said["networks"].items():
+        assert of["shared_channels"] == forecast[name]["shared_channels"]
+        assert of["max_channel_load"] == forecast[name]["max_channel_load_after"]
+    compute, storage, _ = rows_of(page)
+    assert (compute[8], storage[8]) == ("5,000", "10,000")
+    assert storage[6].startswith("s0:")
+    assert storage[5] == "58 %"
+
+
+def test_a_leak_is_on_the_page_and_the_answer_is_no(build, tmp_path, answer):
+    path = build / "configs" / "s1.cfg"
+    line = "interface ethernet g4\nswitchport general allowed vlan add 101 untagged"
+    path.write_text(path.read_text("utf-8").replace(line, line.replace("101", "100-101")), "utf-8")
+    page = tmp_path / "report.html"
+    status, _ = answer("report", build, "-o", page)
+    assert status == 1
+    text = page.read_text("utf-8")
+    assert "1 leak" in text
+    assert "no frame of network compute at ports of network storage" in text
+
+
+def test_a_fabric_of_one_network_has_no_table_of_them(tmp_path, answer):
+    (tmp_path / "fabric.yml").write_text("shape: {family: ring, dims: [4]}\n", "utf-8")
+    assert answer("plan", tmp_path / "fabric.yml", "-o", tmp_path / "build")[0] == 0
+    status, said = answer("report", tmp_path / "build", "-o", tmp_path / "report.html")
+    assert (status, said["networks"]) == (0, {})
+    assert 'id="networks"' not in (tmp_path / "report.html").read_text("utf-8")

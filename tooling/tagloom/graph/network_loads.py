@@ -1,0 +1,37 @@
+"""What each of several networks of hosts loads and holds, beside all of them together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom.graph.paths import channel_load
+from tagloom.records.report import NetworkLoad
+from tagloom.records.switch_state import Membership
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.routes import Routes
+    from tagloom.records.switch_state import FabricState, SwitchState
+
+
+def network_loads(
+    fabric: Fabric, routes: Routes, state: FabricState, volume: NDArray[np.float64] | None = None
+) -> tuple[NetworkLoad, ...]:
+    """Return the load of each network alone, in the units of `channel_load`; none if there is but one network."""
+    if len(fabric.networks) < 2:
+        return ()
+    found = []
+    for (name, hosts), part in zip(fabric.networks.items(), fabric.by_network, strict=True):
+        own = None if volume is None else volume[np.ix_(hosts, hosts)]
+        load = channel_load(part, routes.of_hosts(hosts), own)
+        vlans = {vlan for host in part.hosts for vlan in _vlans_at(state[fabric.switches[host.switch].name], host.port)}
+        found.append(NetworkLoad(name, len(hosts), len(hosts) * (len(hosts) - 1), tuple(sorted(vlans)), load))
+    return tuple(found)
+
+
+def _vlans_at(held: SwitchState, port: int) -> set[int]:
+    return {*held.vlans[held.membership[:, port - 1] != Membership.NONE].tolist()}.intersection(held.owned_vlans)
