@@ -38,7 +38,7 @@ ANSWERED = [
     "rollout build night -o change",
     f"predict build --traffic {MATRIX} --settings night.json",
     "report build -o report.html",
-    "eee --phy 1000BASE-T --load 0.1 --timeout 0",
+    "eee --phy 1000BASE-T --load 0.1 --idle-timeout 0",
 ]
 EXITS = """| status | means |
 |---|---|
@@ -49,7 +49,8 @@ EXITS = """| status | means |
 | 130 | interrupted by Ctrl-C |
 
 With `--json`, one object stands on standard output and nothing else; findings are in `findings`, each with `where`,
-`expected` and `actual`.
+`expected` and `actual`. Whatever does not end with 0 names the page to read in its last line on standard error; where a
+command could not answer at all, also in `pages`.
 """
 
 
@@ -185,7 +186,7 @@ def metrics() -> str:
     exporter.show({}, 0)
     clock = ClockMetrics(None, None)
     clock.show(ClockStatus(0.0, (), "", False, 0, 0.0, 0.0, 0.0, 0, 0.0, 0, 0))
-    for title, collector in (("tagloom observe --prometheus", exporter), ("tagloom run --metrics-port", clock)):
+    for title, collector in (("tagloom observe --metrics-port", exporter), ("tagloom run --metrics-port", clock)):
         lines += [f"## {title}", "", "| metric | type | labels | |", "|---|---|---|---|"]
         for metric in collector.collect():
             name = f"{metric.name}_total" if metric.type == "counter" else metric.name

@@ -30,8 +30,9 @@ from tagloom.cli import (
     reporting,
 )
 from tagloom.cli.applying import pushed_payload
+from tagloom.cli.pages import command_in, pages_for
 from tagloom.cli.screen import BAD_INPUT, DEVICE_FAILED, NO, Screen, close_streams, open_streams
-from tagloom.cli.words import Commands, Parser, SectionedHelp, described
+from tagloom.cli.words import Commands, Parser, SectionedHelp, described, page_of
 from tagloom.errors import DeviceError, Finding, InputError, PlanError, TagloomError
 
 if TYPE_CHECKING:
@@ -98,20 +99,23 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(words: list[str]) -> int:  # noqa: PLR0911 - an exit status for each kind of end
     as_json = "--json" in words
     screen = Screen(as_json=as_json)
+    args, command = None, command_in(words)
     verbose = any(w in {"-v", "-vv", "-vvv", "--verbose"} for w in words)
     try:
         _check_words(words)
         args = parser().parse_args(words)
         screen = Screen(as_json=args.json, verbose=args.verbose)
         run: Callable[[argparse.Namespace, Screen], int] = args.run
-        return run(args, screen)
+        return _answered(run(args, screen), command, screen)
     except InputError as error:
-        return _bad_input(error.findings, screen, "; nothing was changed")
+        pages = pages_for(error.findings, command, args)
+        return _bad_input(error.findings, screen, pages, "; nothing was changed")
     except PlanError as error:
         screen.remark(
             f"no        {error.rule}",
             *([f"witness   {error.witness}"] if error.witness else []),
             *([f"next      {error.next_step}"] if error.next_step else []),
+            f"read on   {page_of(command)}",
         )
         finding = Finding("plan", error.rule, error.witness or "otherwise")
         screen.answer(
@@ -121,13 +125,14 @@ def _run(words: list[str]) -> int:  # noqa: PLR0911 - an exit status for each ki
                 "witness": error.witness,
                 "next": error.next_step,
                 "advice": list(error.advice),
+                "pages": [page_of(command)],
             }
         )
         return NO
     except DeviceError as error:
-        screen.remark(str(error))
+        screen.remark(str(error), f"read on   {page_of(command)}")
         payload = {"switch": error.switch, "command": error.command, "text": error.text}
-        screen.answer({**pushed_payload(), "failed": [error.switch], "error": payload})
+        screen.answer({**pushed_payload(), "failed": [error.switch], "error": payload, "pages": [page_of(command)]})
         return DEVICE_FAILED
     except TagloomError as error:
         screen.remark(str(error))
@@ -138,9 +143,10 @@ def _run(words: list[str]) -> int:  # noqa: PLR0911 - an exit status for each ki
     except Exception as error:
         if isinstance(error, OSError) and error.errno in PLACES:
             where = str(error.filename or "a file of this command")
-            return _bad_input([Finding(where, "a place that can be used", str(error.strerror))], screen)
+            finding = Finding(where, "a place that can be used", str(error.strerror))
+            return _bad_input([finding], screen, [page_of(command)])
         if isinstance(error, MemoryError):
-            return _bad_input([Finding("memory", "enough for this command", "none left")], screen)
+            return _bad_input([Finding("memory", "enough for this command", "none left")], screen, [page_of(command)])
         if verbose:
             raise
         screen.remark(
@@ -150,10 +156,17 @@ def _run(words: list[str]) -> int:  # noqa: PLR0911 - an exit status for each ki
         return NO
 
 
-def _bad_input(findings: Sequence[Finding], screen: Screen, note: str = "") -> int:
+def _answered(status: int, command: str, screen: Screen) -> int:
+    """Return a command's exit status, with the page to read on where that is not 0."""
+    if status in {NO, DEVICE_FAILED}:
+        screen.remark(f"read on   {page_of(command)}")
+    return status
+
+
+def _bad_input(findings: Sequence[Finding], screen: Screen, pages: Sequence[str], note: str = "") -> int:
     screen.remark(*map(str, findings))
-    screen.remark(f"{len(findings)} finding{'' if len(findings) == 1 else 's'}{note}")
-    screen.answer({"findings": [finding.to_json() for finding in findings]})
+    screen.remark(f"{len(findings)} finding{'' if len(findings) == 1 else 's'}{note}; read {' and '.join(pages)}")
+    screen.answer({"findings": [finding.to_json() for finding in findings], "pages": list(pages)})
     return BAD_INPUT
 
 

@@ -136,8 +136,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise InputError instead of printing and exiting."""
-        page = page_of(self.prog.removeprefix("tagloom").strip())
-        raise InputError([Finding(self.prog, f"arguments as in --help and {page}", message)])
+        raise InputError([Finding(self.prog, "arguments as in --help", message)])
 
 
 def routing_words() -> Parser:
