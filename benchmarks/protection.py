@@ -79,8 +79,8 @@ def curve(fabric: Fabric) -> list[tuple[str, ...]]:
         routes, order, _ = any_protected(fabric, "link", longer=(longer,))
         plain = weave(fabric, routes).state
         trees = find_detours(fabric, routes, order, "link", 1 << 12, parts)
-        state, vlan_of = weave_detours(fabric, routes, trees)
-        detours = name_detours(fabric, routes, trees, vlan_of)
+        state, vlan_of = weave_detours(fabric, routes, [trees])
+        detours = name_detours(fabric, routes, [trees], vlan_of)
         cost, _ = protection(fabric, plain, state, "link", detours)
         got = what_if(fabric, state, "links", detours)
         ratios = [

@@ -7,8 +7,6 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tagloom.errors import DeviceError, Finding, InputError, PlanError
 from tagloom.operate import apply, prepare
 from tagloom.operate.interrupting import SHOWN
@@ -26,13 +24,13 @@ from tagloom.render import parse
 from tagloom.rollout import layers
 from tagloom.rollout.choose import SESSION_SECONDS
 from tagloom.route.detours import trees_beside
-from tagloom.route.plannable import refuse_networks
 from tagloom.verify import dependencies, working_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from tagloom.operate.prepare import PreparedChange
@@ -144,7 +142,6 @@ def repair(
     where nothing was applied, PlanError where no proven way is found, DeviceError where no switch answers.
     `at_once` is what is known beforehand.
     """
-    refuse_networks(whole, "repairs")
     began = time.monotonic()
     done, tried = Repair(proposed=options.propose), None
     known = at_once.found if at_once is not None else None
@@ -442,7 +439,7 @@ def _counted(done: Repair, found: Assessment, first: FabricState, last: FabricSt
     fabric, dead = found.runs.home.fabric, found.dead
     joined = joined_pairs(fabric, found.whole, dead)
     before, after = (_works(fabric, dead, state) for state in (first, last))
-    cut = ~before & ~np.eye(len(before), dtype=np.bool_)
+    cut = ~before & fabric.same_network
     return replace(
         done,
         dead_links=found.dead_links,

@@ -82,27 +82,28 @@ def same_target(a: Fabric, b: Fabric) -> bool:
 
 
 def joined_pairs(fabric: Fabric, whole: Fabric, dead: DeadParts) -> NDArray[np.bool_]:
-    """Return the ordered pairs of hosts that cables still join, over links that are asleep too, bool[H, H]."""
+    """Return the ordered pairs of hosts of one network that cables join, over links that are asleep too, bool[H, H]."""
     up = [i not in dead.links and (x.up or whole.links[i].up) for i, x in enumerate(fabric.links)]
     part = _parts(replace(fabric, links=tuple(replace(x, up=u) for x, u in zip(fabric.links, up, strict=True))))
     part[list(dead.switches)] = -1
     mine = part[fabric.host_switch]
     joined: NDArray[np.bool_] = (mine[:, None] == mine[None, :]) & (mine >= 0)[:, None]
-    return joined & ~np.eye(len(mine), dtype=np.bool_)
+    return joined & fabric.same_network
 
 
 def island_pairs(fabric: Fabric, back: Collection[int], waiting: Collection[int]) -> list[tuple[int, int]]:
     """Return ordered pairs of hosts, by index, that may work over switches which are back and not all readmitted yet.
 
     `back` are readmitted next and `waiting` later, each set apart from its neighbours meanwhile: what goes over one of
-    `back` from or to one of `waiting` is cut off until the last of them is readmitted. Pairs of one switch are not.
+    `back` from or to one of `waiting` is cut off until the last of them is readmitted. Pairs of one switch are not,
+    and those of two networks never work.
     """
     beyond = {*range(len(fabric.switches))} - {*back, *waiting}
     part = _parts(fabric.with_links_down({i for i, link in enumerate(fabric.links) if {link.a, link.b} & beyond}))
     near = {int(part[s]) for s in back}
     at = [(h, host.switch) for h, host in enumerate(fabric.hosts) if host.switch not in beyond]
     at = [(h, s) for h, s in at if int(part[s]) in near]
-    return [(a, b) for a, s in at for b, t in at if s != t]
+    return [(a, b) for a, s in at for b, t in at if s != t and fabric.same_network[a, b]]
 
 
 def _broken_apart(fabric: Fabric, lost: Collection[int], gone: Collection[int]) -> list[tuple[int, int]]:

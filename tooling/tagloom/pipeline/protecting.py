@@ -10,8 +10,8 @@ from tagloom.errors import Finding, InputError, PlanError
 from tagloom.records.detours import PROTECTIONS
 from tagloom.records.switch_state import MAX_VLAN
 from tagloom.route.any_order.plan import any_protected
-from tagloom.route.detours import find_detours, order_beside
-from tagloom.route.plannable import refuse_networks, refuse_uplinks
+from tagloom.route.detours import find_detours_of_networks, order_beside
+from tagloom.route.plannable import refuse_uplinks
 from tagloom.verify import dependencies
 from tagloom.weave import name_detours, weave_detours
 
@@ -47,7 +47,6 @@ def refuse_protection(fabric: Fabric, protect: str, assignment: str) -> None:
         raise InputError([Finding(f"--protect {protect}", rule, why)])
     if protect != "none":
         refuse_uplinks(fabric, f"--protect {protect}")
-        refuse_networks(fabric, f"--protect {protect}")
 
 
 def with_detours(
@@ -77,8 +76,8 @@ def with_detours(
     attempts = [(most, parts) for parts in PARTS] if own else []
     attempts += [(limit, 0) for limit in (most, most // 2, most // 8, 0)]
     for limit, parts in attempts:
-        trees = find_detours(fabric, routes, order, protect, limit, parts)
-        if parts and trees.unserved:
+        trees = find_detours_of_networks(fabric, routes, order, protect, limit, parts)
+        if parts and any(each.unserved for each in trees):
             continue
         try:
             state, vlan_of = weave_detours(fabric, routes, trees, hosts_tag=hosts_tag)

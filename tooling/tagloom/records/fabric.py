@@ -306,6 +306,12 @@ class Fabric:
         return pairs
 
     @cached_property
+    def same_network(self) -> NDArray[np.bool_]:
+        """Return which ordered pairs of different hosts are of one network, bool[H, H]."""
+        within = self.within_networks
+        return ~np.eye(len(self.hosts), dtype=np.bool_) if within is None else within > 0
+
+    @cached_property
     def by_network(self) -> tuple[Fabric, ...]:
         """Return the fabric with the hosts of each network alone, as `networks` has them; itself if there is one."""
         if len(self.networks) < 2:

@@ -112,6 +112,7 @@ class DetourTrees:
     root     int32[X], parent int32[X, N], the trees, as in Routes
     choice   int32[F, S], the detour of each source after each failure, -1 if it keeps its own tree
     unserved  number of (source, failure) cases that keep it although a detour reaches hosts it loses
+    added     number of trees that are not the sources' own, each of which needs a VLAN
     """
 
     links: NDArray[np.int32]
@@ -120,3 +121,4 @@ class DetourTrees:
     parent: NDArray[np.int32]
     choice: NDArray[np.int32]
     unserved: int = 0
+    added: int = 0

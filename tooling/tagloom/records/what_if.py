@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from tagloom.records.findings import Leak
+
 
 @dataclass(frozen=True, slots=True)
 class Loss:
@@ -44,6 +46,8 @@ class WhatIf:
     storm_free   nothing loops in any of them
     load_before, load_max  pairs on the busiest channel, before and after the worst failure
     hops_before, hops_max  total path length of all pairs, likewise
+    isolated     no frame of a network comes to a port of another in any of them; None for a fabric of one network
+    leaks        a witness for each two networks between which one does
     losses       the failures that leave pairs unprotected
     dependencies  (held, wanted), int64: those between channels, of all frames in all these states
     """
@@ -65,12 +69,15 @@ class WhatIf:
     hops_before: int
     hops_max: int
     losses: tuple[Loss, ...]
+    isolated: bool | None = None
+    leaks: tuple[Leak, ...] = ()
     dependencies: tuple[NDArray[np.int64], ...] = field(default=(), compare=False, repr=False)
 
     @property
     def safe(self) -> bool:
-        """Return whether no failure does harm beyond pairs without a path: no deadlock, no storm, no second copy."""
-        return self.deadlock_free and self.storm_free and self.broadcast_exactly_once is not False
+        """Return whether no failure does harm beyond pairs without a path: no deadlock, storm, second copy or leak."""
+        calm = self.deadlock_free and self.storm_free and self.broadcast_exactly_once is not False
+        return calm and self.isolated is not False
 
     def to_json(self) -> dict[str, Any]:
         """Return it with the keys of the command line."""

@@ -58,6 +58,9 @@ def what_if_lines(found: WhatIf | None) -> list[str]:
         ),
         verdict("", "no deadlock, storm or second copy meanwhile", "all states", good=found.safe),
     ]
+    if found.isolated is not None:
+        leaks = count(len(found.leaks), "leak") if found.leaks else "all states"
+        lines.append(verdict("", "no frame of a network at ports of others meanwhile", leaks, good=found.isolated))
     ports, cut, without = found.pvids_max, found.cut_pairs_max, found.unprotected_pairs_max
     lines += row(
         "",
@@ -73,4 +76,6 @@ def what_if_lines(found: WhatIf | None) -> list[str]:
         lines += row("", f"and {more:,} failures more") if more > 0 else []
     if found.deadlock_cycle:
         lines += row("", f"cycle: {'; '.join(found.deadlock_cycle)}")
+    for leak in found.leaks[:SHOWN]:
+        lines += row("", str(leak.finding()))
     return lines

@@ -107,6 +107,24 @@ def _ascended(
     return order, locked
 
 
+def find_detours_of_networks(
+    fabric: Fabric, routes: Routes, order: NDArray[np.int32], kind: str, most: int, parts: int = 0
+) -> list[DetourTrees]:
+    """Return what `find_detours` does for each network, along one order that the paths of all of them ascend.
+
+    `most` trees are added in all: small networks choose first, and leave what they do not need to the others.
+    """
+    several, left = list(zip(fabric.by_network, fabric.networks.values(), strict=True)), most
+    found: dict[int, DetourTrees] = {}
+    for waiting, i in zip(
+        range(len(several), 0, -1), np.argsort([len(hosts) for _, hosts in several], kind="stable"), strict=True
+    ):
+        part, hosts = several[i]
+        found[int(i)] = find_detours(part, routes.of_hosts(hosts), order, kind, left // waiting, parts)
+        left -= found[int(i)].added
+    return [found[i] for i in range(len(several))]
+
+
 def find_detours(
     fabric: Fabric, routes: Routes, order: NDArray[np.int32], kind: str, most: int, parts: int = 0
 ) -> DetourTrees:
@@ -134,13 +152,14 @@ def find_detours(
         weight = np.outer(np.bincount(routes.source_of_host, minlength=len(sources)), net.weight)
         weight[np.arange(len(sources)), sources] = 0.0
         pool, taken = own_detours(paths, sources, weight, trees, wanted, most, parts)
+        own = 0
     else:
         base = np.unique(trees, axis=0)
         left = wanted & (chosen(paths, sources, net.weight, wanted, base) < 0)
         pool = np.concatenate(
             [base, shared_trees(paths, sources, left, most, max(4, min(ROOTS, TRIED // max(1, wanted.size))))]
         )
-        taken = chosen(paths, sources, net.weight, wanted, pool)
+        taken, own = chosen(paths, sources, net.weight, wanted, pool), len(base)
     rows = np.where(taken >= 0, np.arange(len(sources))[:, None] * len(pool) + taken, -1)
     different = np.unique(rows[rows >= 0])
     parent = np.full((len(different), len(fabric.switches)), -1, np.int32)
@@ -154,4 +173,5 @@ def find_detours(
         parent=parent,
         choice=np.where(rows >= 0, np.searchsorted(different, rows), -1).T.astype(np.int32),
         unserved=int((wanted & (taken < 0)).sum()),
+        added=len(np.unique(taken[taken >= own])),
     )

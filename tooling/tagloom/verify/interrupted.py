@@ -40,8 +40,7 @@ def working_pairs(fabric: Fabric, state: FabricState) -> NDArray[np.bool_]:
     runs work whichever links it blocks, since it disconnects nothing that links connect. To a host with several
     addresses, frames to each must arrive.
     """
-    within = fabric.within_networks
-    works = ~np.eye(len(fabric.hosts), dtype=np.bool_) if within is None else within > 0
+    works = fabric.same_network.copy()
     model = forwarding(fabric, state)
     for each in (model, *(addressed(model, known, state) for known in fabric.by_further_addresses)):
         for trouble in walk(each, None).lost:

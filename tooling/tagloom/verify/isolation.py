@@ -12,6 +12,8 @@ from tagloom.records.switch_state import Frames, Membership
 from tagloom.verify.forwarding import hop_names
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from numpy.typing import NDArray
 
     from tagloom.records.switch_state import FabricState, SwitchState
@@ -21,34 +23,45 @@ if TYPE_CHECKING:
 
 
 def isolation(model: Forwarding, state: FabricState) -> tuple[tuple[Network, ...], tuple[Leak, ...]]:
-    """Return the networks of a fabric, none if there is one, and a leak for each two between which there is one.
+    """Return the networks of a fabric, none if there is one, and its `leaks`."""
+    fabric = model.fabric
+    if len(fabric.networks) < 2:
+        return (), ()
+    networks = []
+    for name, hosts in fabric.networks.items():
+        injected = model.inject[hosts]
+        vlans = np.unique(model.node_vlan[injected[injected >= 0]])
+        networks.append(Network(name, len(hosts), tuple(vlans.tolist())))
+    return tuple(networks), leaks(model, state)
 
-    A host may send to any address, from any address, with any tags. A frame that an entry pins, or that a switch has
-    learned the place of, leaves by one of the ports by which a flood leaves; so floods are followed, in every VLAN that
-    its port lets it into. A frame that leaves a switch untagged over a link may have another tag below the one it came
+
+def leaks(model: Forwarding, state: FabricState, moved: Collection[tuple[int, int]] = ()) -> tuple[Leak, ...]:
+    """Return a leak for each two networks between which there is one; () for a fabric of one network.
+
+    Untagged frames of hosts that are `moved`, as (host, node), may also enter by those nodes. A host may send to any
+    address, from any address, with any tags. A frame that an entry pins, or that a switch has learned the place of,
+    leaves by one of the ports by which a flood leaves; so floods are followed, in every VLAN that its port lets it
+    into. A frame that leaves a switch untagged over a link may have another tag below the one it came
     with, a priority tag (VLAN id 0) included: behind such a link it is in any VLAN that the port there lets tagged
     frames into.
     """
     fabric = model.fabric
     if len(fabric.networks) < 2:
-        return (), ()
+        return ()
     before, after = _steps(model, state)
-    starts = _starts(model)
+    starts = _starts(model, moved)
     number = np.empty(len(fabric.hosts), np.int64)
     for i, hosts in enumerate(fabric.networks.values()):
         number[hosts] = i
     at = fabric.port_host[model.node_switch[model.egress_node], model.egress_port]
-    names, networks, leaks = list(fabric.networks), list[Network](), list[Leak]()
-    for i, name in enumerate(names):
+    found = list[Leak]()
+    for i in range(len(fabric.networks)):
         mine = number[starts.host] == i
         live = reached(len(at), before, after, np.unique(starts.egress[mine]))
-        injected = model.inject[fabric.networks[name]]
-        vlans = np.unique(model.node_vlan[injected[injected >= 0]])
-        networks.append(Network(name, len(fabric.networks[name]), tuple(vlans.tolist())))
         astray = np.flatnonzero(live & (at >= 0) & fabric.isolated_networks[i, number[at]])
         _, first = np.unique(number[at[astray]], return_index=True)
-        leaks += [_leak(model, (before, after), starts, mine, int(astray[each])) for each in first.tolist()]
-    return tuple(networks), tuple(leaks)
+        found += [_leak(model, (before, after), starts, mine, int(astray[each])) for each in first.tolist()]
+    return tuple(found)
 
 
 class _Starts(NamedTuple):
@@ -59,9 +72,14 @@ class _Starts(NamedTuple):
     tag: NDArray[np.int64]
 
 
-def _starts(model: Forwarding) -> _Starts:
+def _starts(model: Forwarding, moved: Collection[tuple[int, int]]) -> _Starts:
     fabric, everywhere = model.fabric, np.ones(len(model.egress_node), np.bool_)
-    untagged = model.injections(everywhere)
+    hosts, nodes = np.array(sorted(moved), np.int64).reshape(-1, 2).T
+    plain = (
+        model.injections(everywhere),
+        model.fan_out(hosts, nodes.astype(np.int32), fabric.host_port[hosts], everywhere),
+    )
+    untagged = [np.concatenate(both) for both in zip(*plain, strict=True)]
     who = np.arange(len(model.tag_node))
     sent, egress = model.fan_out(who, model.tag_node, model.tag_port, everywhere)
     host = fabric.port_host[model.node_switch[model.tag_node[sent]], model.tag_port[sent]].astype(np.int64)

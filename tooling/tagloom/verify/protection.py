@@ -25,14 +25,13 @@ def protection(
 
     `bare` is the plan without detours. Also return ranks of the channels that all frames ascend before, during and
     after every failure, int32[C]. Raises PlanError if a failure would do harm: a deadlock, a storm, a duplicated
-    broadcast.
+    broadcast, a frame at a port of another network.
     """
     found = [what_if(fabric, state, kind, detours) for kind in ("links", "switches")[: 1 + (protect == "switch")]]
     for each in found:
         if not each.safe:
-            raise PlanError(
-                "detours after which nothing storms, waits for itself or comes twice", str(each.deadlock_cycle)
-            )
+            harm = str(each.leaks[0].finding() if each.leaks else each.deadlock_cycle)
+            raise PlanError("detours after which nothing storms, waits for itself, comes twice or leaks", harm)
     held, wanted = (np.concatenate(column) for column in zip(*(each.dependencies for each in found), strict=True))
     try:
         rank = ranks(len(fabric.tail), held, wanted)

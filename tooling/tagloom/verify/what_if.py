@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +15,7 @@ from tagloom.records.switch_state import Frames
 from tagloom.records.what_if import Loss, WhatIf
 from tagloom.verify.broadcast import flood_from
 from tagloom.verify.forwarding import NOWHERE, forwarding
+from tagloom.verify.isolation import leaks
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -60,7 +61,9 @@ def what_if(fabric: Fabric, state: FabricState, kind: str, detours: Sequence[Det
     pairs and closes no dependency cycle with the choices before. Only PVIDs of hosts' ports change. A pair counts as
     reached if static entries lead its frames on the whole path. The states within the wave do not matter: a frame keeps
     the VLAN it entered by, so the dependencies of all states together are those of all VLANs that hosts ever use, and
-    that union is checked for cycles. Raises InputError if a detour names unknown parts or hosts.
+    that union is checked for cycles. With several networks the pairs are those of each, the dependencies of all, and no
+    frame of a host that has moved may come to a port of another network. Raises InputError if a detour names unknown
+    parts or hosts.
     """
     model = forwarding(fabric, state)
     home = [int(state[fabric.switches[h.switch].name].pvid[h.port - 1]) for h in fabric.hosts]
@@ -77,7 +80,10 @@ def what_if(fabric: Fabric, state: FabricState, kind: str, detours: Sequence[Det
     chosen = _FailureTally(fabric, tours, legal, home)
     for part in cases:
         chosen.lose(part, None if moves is None else moves.get(part, {}))
-    return chosen.answer(kind, len(cases))
+    found = leaks(model, state, [(h, int(tours.node[t])) for h, t in chosen.moved])
+    return replace(
+        chosen.answer(kind, len(cases)), isolated=not found if len(fabric.networks) > 1 else None, leaks=found
+    )
 
 
 Part = tuple[int, int]  # (link, -1) or (-1, switch)
@@ -234,9 +240,8 @@ class _FailureTally:
 
     def __init__(self, fabric: Fabric, tours: _Tours, legal: _UsedDependencies, home: list[int]) -> None:
         self.fabric, self.tours, self.legal = fabric, tours, legal
-        hosts = len(fabric.hosts)
         self.home = np.array([tours.of_host.get(pair, -1) for pair in enumerate(home)], np.int64)
-        self.apart = ~np.eye(hosts, dtype=np.bool_)
+        self.pairs, self.moved = fabric.same_network, set[tuple[int, int]]()
         into = fabric.head[tours.channel] if len(tours.channel) else tours.channel
         self.by_link = _sorted(tours.channel // 2, len(fabric.links))
         self.by_switch = _sorted(into, len(fabric.switches))
@@ -255,7 +260,7 @@ class _FailureTally:
         return load, float(load.sum())
 
     def _connected(self, part: Part) -> NDArray[np.bool_]:
-        """Return the ordered pairs of hosts that are alive and connected, bool[H, H]."""
+        """Return the ordered pairs of hosts of one network that are alive and connected, bool[H, H]."""
         from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - a third of a second few commands need
 
         fabric, (link, switch) = self.fabric, part
@@ -265,7 +270,7 @@ class _FailureTally:
         near = matrix(len(fabric.switches), a[kept].astype(np.int64), b[kept].astype(np.int64))
         label = connected_components(near, directed=False)[1][fabric.host_switch]
         label[fabric.host_switch == switch] = -1
-        together: NDArray[np.bool_] = (label[:, None] == label[None, :]) & (label >= 0)[:, None] & self.apart
+        together: NDArray[np.bool_] = (label[:, None] == label[None, :]) & (label >= 0)[:, None] & self.pairs
         return together
 
     def _broken(self, part: Part) -> NDArray[np.bool_]:
@@ -273,7 +278,7 @@ class _FailureTally:
         link, _ = part
         order, start = self.by_link if link >= 0 else self.by_switch
         rows = order[start[max(part)] : start[max(part) + 1]]
-        broken = np.append(~self.tours.arrives, np.ones((1, self.apart.shape[0]), np.bool_), axis=0)
+        broken = np.append(~self.tours.arrives, np.ones((1, self.pairs.shape[0]), np.bool_), axis=0)
         broken[self.tours.tour[rows], self.tours.host[rows]] = True
         return broken
 
@@ -295,11 +300,13 @@ class _FailureTally:
                         break
         after = broken[taken] & connected
         unprotected, total = int(after.sum()), int(connected.sum())
-        cut, saved = self.apart.sum() - total, int((before & ~after).sum())
+        cut, saved = self.pairs.sum() - total, int((before & ~after).sum())
         self.protected += total - unprotected
         self.unprotected += unprotected
         self.saved += saved
         self.cut, self.worst = max(self.cut, int(cut)), max(self.worst, unprotected)
+        changed = np.flatnonzero((taken != self.home) & (taken >= 0))
+        self.moved.update(zip(changed.tolist(), taken[changed].tolist(), strict=True))
         self.pvids = max(self.pvids, int((taken != self.home).sum()))
         load, hops = self._load(taken)
         link, switch = part

@@ -125,11 +125,11 @@ def _refuse_shared_ports(fabric: Fabric) -> None:
 
 
 def weave_detours(
-    fabric: Fabric, routes: Routes, detours: DetourTrees, *, hosts_tag: bool = False
-) -> tuple[FabricState, NDArray[np.int64]]:
-    """Return every switch's target state with the VLANs of detours too, and the VLAN of each detour, int64[X].
+    fabric: Fabric, routes: Routes, detours: Sequence[DetourTrees], *, hosts_tag: bool = False
+) -> tuple[FabricState, list[NDArray[np.int64]]]:
+    """Return every switch's target state with the VLANs of each network's detours too, and those VLANs, int64[X] each.
 
-    VLANs of fixed assignment are numbered as by `weave`, those of detours after them. Raises PlanError if a model's
+    VLANs are numbered network by network: as by `weave`, those of its detours after them. Raises PlanError if a model's
     limits are exceeded.
     """
     draft, vlans, vlan_of = fixed(fabric, routes, fabric.first_vlan, detours)

@@ -11,6 +11,8 @@ from tagloom.weave.draft import Draft
 from tagloom.weave.merge import fewest, first_fit
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from tagloom.records.fabric import Fabric
@@ -125,18 +127,20 @@ def _find(top: dict[int, int], s: int) -> int:
 
 
 def fixed(
-    fabric: Fabric, routes: Routes, first_vlan: int, detours: DetourTrees | None = None
-) -> tuple[Draft, int, NDArray[np.int64]]:
-    """Return the draft of all switches (Steps 3 to 6), the number of VLANs, and the VLAN of each detour.
+    fabric: Fabric, routes: Routes, first_vlan: int, detours: Sequence[DetourTrees] = ()
+) -> tuple[Draft, int, list[NDArray[np.int64]]]:
+    """Return the draft of all switches (Steps 3 to 6), the number of VLANs, and each network's VLANs of its `detours`.
 
     Ports of links are tagged members of the VLANs whose tree uses the link, host ports untagged members of all; a
     host's PVID is the VLAN of its source. A static entry exists at every switch of a path and nowhere else. Trees are
-    numbered from `first_vlan`. Every host network has VLANs of its own, whose trees reach its hosts alone; detours are
-    of fabrics that have one.
+    numbered from `first_vlan`. Every host network has VLANs and detours of its own, whose trees reach its hosts alone.
     """
-    draft, vlans, vlan_of_detour = Draft(fabric), 0, np.empty(0, np.int64)
-    for part, hosts in zip(fabric.by_network, fabric.networks.values(), strict=True):
-        added, vlan_of_detour = _join_network(draft, part, routes.of_hosts(hosts), first_vlan + vlans, detours)
+    draft, vlans = Draft(fabric), 0
+    vlan_of_detour: list[NDArray[np.int64]] = []
+    for i, (part, hosts) in enumerate(zip(fabric.by_network, fabric.networks.values(), strict=True)):
+        around = detours[i] if detours else None
+        added, vlan_of = _join_network(draft, part, routes.of_hosts(hosts), first_vlan + vlans, around)
+        vlan_of_detour.append(vlan_of)
         vlans += added
     return draft, vlans, vlan_of_detour
 
