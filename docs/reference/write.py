@@ -114,7 +114,13 @@ def fabric_keys() -> str:
     lines[-1] += " ([here](fabric.schema.json)). An editor with a YAML language server checks and completes a file"
     lines += ["whose first line is `# yaml-language-server: $schema=fabric.schema.json`.", ""]
     titles = {"FabricForm": "The whole file", "ShapeForm": "shape", "SwitchForm": "switches.NAME"}
-    titles |= {"HostForm": "hosts.NAME", "LinkForm": "links[N]", "VlansForm": "vlans", "ManagementForm": "management"}
+    titles |= {
+        "HostForm": "hosts.NAME",
+        "LinkForm": "links[N]",
+        "NetworkForm": "networks.NAME",
+        "VlansForm": "vlans",
+        "ManagementForm": "management",
+    }
     for form, title in titles.items():
         part = schema if form == "FabricForm" else schema["$defs"][form]
         lines += [f"## {title}", "", "| key | type | default | |", "|---|---|---|---|"]

@@ -21,6 +21,7 @@ from tagloom.render import check_templates, parse, render, site_lines
 from tagloom.rollout.growth import numbered_as
 from tagloom.route import balanced, chosen_root, kept_routes, own_routes, plannable, route, unknown_method
 from tagloom.route.alternatives import alternatives
+from tagloom.route.choose import refuse_ways
 from tagloom.route.gather import gather
 from tagloom.route.plannable import refuse_networks
 from tagloom.route.spread import any_bound, load_bound
@@ -92,6 +93,7 @@ def refuse_plan(
         checks = [
             partial(plannable, fabric, spoken=texts, networks=True),
             partial(refuse_protection, fabric, protect, assignment),
+            partial(refuse_ways, fabric, assignment, prefer, protect),
             partial(chosen_root, fabric, routing, root),
             partial(site_lines, fabric),  # before minutes are spent on a plan that they would stop
         ]
@@ -195,7 +197,7 @@ def plan(  # noqa: PLR0913 - what an operator may choose
     reported = woven.broadcast, woven.remarks
     shown, rank = protection(fabric, woven.state, state, protect, detours) if protect != "none" else (None, None)
     build = Build(fabric, routes, woven.assignment, vlans, state, *reported, bound, traffic, first_fit, detours, shown)
-    proof = verify(fabric, state, Plan(routes, build.duplicates_allowed))
+    proof = verify(fabric, state, Plan(routes, build.duplicates_allowed, shares=True))
     if rank is not None:  # dependencies after failures ascend in it, too
         proof = replace(proof, channel_rank=rank)
     if learning and woven.assignment == "fixed" and not proof.tagged_frames_safe:

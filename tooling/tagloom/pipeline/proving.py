@@ -70,7 +70,7 @@ def prove(
     unknown line that may change forwarding is a finding (unless `trust_foreign`), and the texts are checked for pasting
     top to bottom. Without it, a push adds them to lines of others.
     """
-    plan = Plan(routes, duplicates_allowed)
+    plan = Plan(routes, duplicates_allowed, shares=True)
     if whole:
         judge = partial(verify, plan=plan)
         return _prove_whole_texts(fabric, texts, judge, (loss, detours), trust_foreign=trust_foreign)

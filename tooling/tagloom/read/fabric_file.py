@@ -148,6 +148,11 @@ class _Reader:
         for key in ("flow_control", "eee", "spanning_tree"):  # YAML 1.1 reads a bare on or off as a boolean
             if isinstance(raw.get(key), bool):
                 raw = {**raw, key: "on" if raw[key] else "off"}
+        bare = set[str]()
+        if isinstance(raw.get("networks"), dict):  # a bare list is a network that shares all with the others
+            bare = {name for name, said in raw["networks"].items() if not isinstance(said, dict)}
+            said = {name: {"hosts": each} if name in bare else each for name, each in raw["networks"].items()}
+            raw = {**raw, "networks": said}
         for part in ("switches", "hosts", "links"):
             if part in raw and raw[part] is None:
                 raw = {key: value for key, value in raw.items() if key != part}
@@ -162,10 +167,11 @@ class _Reader:
                     unknown = item["type"] == "extra_forbidden"
                     if unknown:
                         expected, actual = expected_key(path), repr(path[-1])
-                    self.find(path, expected, actual)
+                    in_bare = path[0] == "networks" and len(path) > 2 and path[1] in bare
+                    self.find((*path[:2], *path[3:]) if in_bare else path, expected, actual)
                     # nothing else can be told without the family's switches
                     unreadable |= path[0] == "shape" and not unknown
-                    raw = _without(raw, path)
+                    raw = _without(raw, path[:2] if in_bare else path)
                 if unreadable:
                     return None
         return None
@@ -183,7 +189,9 @@ class _Reader:
             self.find(("reserved", name), "a switch of this fabric", repr(name))
         self._links(form, draft)
         self._hosts(form, draft)
-        draft.networks = self._networks("networks", form.networks, form, draft)
+        draft.networks = self._networks(
+            "networks", {name: part.hosts for name, part in form.networks.items()}, form, draft
+        )
         draft.former_networks = self._networks("former_networks", form.former_networks, form, draft)
         if form.eee == "on" and not any(platforms.load(m).eee for m in self._models(draft)):
             self.find(("eee",), "a model with EEE", ", ".join(sorted(self._models(draft))))
@@ -439,6 +447,7 @@ class _Reader:
                 self.find((key, name), "at least one host", "none")
             for i, host in enumerate(hosts):
                 path: Path_ = (key, name, i)
+                path = path if path in self.lines else (key, name, "hosts", i)
                 if host not in draft.hosts and host not in form.hosts:
                     self.find(path, f"a host of this fabric{nearest(host, draft.hosts)}", repr(host))
                 elif network.setdefault(host, name) != name:
@@ -493,6 +502,7 @@ class _Reader:
                 p, q = channels.get((i, a), 0), channels.get((i, b), 0)
             state = cable.speed_mbps, cable.up, parallel_link, members, cable.dead
             links.append(Link(index[a], p, index[b], q, *state))
+        links = self._barred(form, draft, links)
         hosts: list[Host] = []
         owner: dict[int, str] = {}
         for name, (switch, port, macs, uplink) in draft.hosts.items():
@@ -529,6 +539,7 @@ class _Reader:
             returned_ports=form.returned_ports,
             spanning_tree=form.spanning_tree,
             renamed=tuple(sorted(form.renamed.items())),
+            routings=tuple(sorted((name, part.routing) for name, part in form.networks.items() if part.routing)),
         )
         for finding in without_port_spanning_tree(fabric) if form.spanning_tree == "outside" else ():
             self.find(("spanning_tree",), finding.expected, finding.actual)
@@ -539,6 +550,26 @@ class _Reader:
             replace(fabric, management=self._management(form.management, fabric, draft)) if form.management else None
         )
         return None if self._found else managed or fabric
+
+    def _barred(self, form: FabricForm, draft: _Draft, links: list[Link]) -> list[Link]:
+        """Return links with the networks that may not use them."""
+        barred: list[list[str]] = [[] for _ in links]
+        places = [{(x.a, p) for p in x.a_ports} | {(x.b, p) for p in x.b_ports} for x in draft.links]
+        number = {place: n for n, taken in enumerate(places) for place in taken}
+        for name, part in sorted(form.networks.items()):
+            if part.links is None:
+                continue
+            kept = set[int]()
+            for i, word in enumerate(part.links):
+                path: Path_ = ("networks", name, "links", i)
+                end = self._end(path, [word], draft)
+                found = None if end is None else number.get((end[0], end[1][0]))
+                if end is not None and found is None:
+                    self.find(path, "an end of a link", repr(word))
+                kept.update([] if found is None else [found])
+            for n in set(range(len(links))) - kept:
+                barred[n].append(name)
+        return [replace(link, barred=tuple(names)) for link, names in zip(links, barred, strict=True)]
 
     def _connected(self, fabric: Fabric) -> bool:
         """Check that links that are up connect all hosts, and that every other switch is cabled to them at least."""

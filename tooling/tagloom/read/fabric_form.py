@@ -71,6 +71,14 @@ class LinkForm(Form):
     lag: bool | int | list[int] = False
 
 
+class NetworkForm(Form):
+    """One network: its hosts, and what it does not share with the others."""
+
+    hosts: list[str] = []
+    routing: str | None = None
+    links: list[str] | None = None
+
+
 class VlansForm(Form):
     """Which VLANs a plan may use."""
 
@@ -94,7 +102,7 @@ class FabricForm(Form):
     switches: dict[Name, SwitchForm | None] = {}
     hosts: dict[Name, HostForm | None] = {}
     links: list[LinkForm | None] = []
-    networks: dict[Name, list[str]] = {}
+    networks: dict[Name, NetworkForm] = {}
     former_networks: dict[Name, list[str]] = {}
     vlans: VlansForm = VlansForm()
     flow_control: Literal["on", "off"] = "off"
@@ -113,6 +121,7 @@ _PARTS: dict[str, type[Form]] = {
     "switches": SwitchForm,
     "hosts": HostForm,
     "links": LinkForm,
+    "networks": NetworkForm,
     "vlans": VlansForm,
     "management": ManagementForm,
 }

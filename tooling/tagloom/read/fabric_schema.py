@@ -56,6 +56,11 @@ WORDS = {
         "state": "down: shut; dead: broken, so that its ports stay open and in no VLAN.",
         "lag": "Whether its cables are one aggregated link; or the numbers of the groups at both ends.",
     },
+    "NetworkForm": {
+        "hosts": "Its hosts.",
+        "routing": "Its own routing, in place of the plan's.",
+        "links": "The links that it may use, each named by one of its ends; without it, all.",
+    },
     "VlansForm": {"first": "The lowest VLAN id that a plan may use."},
     "ManagementForm": {
         "vlan": "The VLAN that switches are managed in.",
@@ -78,6 +83,9 @@ def fabric_schema() -> dict[str, Any]:
     schema["properties"]["links"]["items"] = {
         "anyOf": [{"$ref": "#/$defs/LinkForm"}, schema["$defs"]["LinkForm"]["properties"]["ends"]]
     }
+    share = schema["properties"]["networks"]["patternProperties"]
+    for pattern, part in share.items():
+        share[pattern] = {"anyOf": [part, schema["$defs"]["NetworkForm"]["properties"]["hosts"]]}
     text, texts = {"type": "string"}, {"type": "array", "items": {"type": "string"}}
     schema["$defs"]["HostForm"]["properties"]["mac"] |= {"anyOf": [text, texts, {"type": "null"}]}
     for key in ("flow_control", "eee", "spanning_tree"):  # YAML 1.1 reads a bare on or off as a boolean

@@ -93,8 +93,22 @@ def _networks(fabric: Fabric) -> list[str]:
             if name := getattr(host, key):
                 members.setdefault(name, []).append(word(host.name))
         lines += [f"{key}s:"] if members else []
-        lines += [f"  {word(name)}: [{', '.join(hosts)}]" for name, hosts in sorted(members.items())]
+        own = {name: _own_ways(fabric, name) for name in members} if key == "network" else {}
+        for name, hosts in sorted(members.items()):
+            said = f"[{', '.join(hosts)}]"
+            lines.append(f"  {word(name)}: {f'{{hosts: {said}{own[name]}}}' if own.get(name) else said}")
     return lines
+
+
+def _own_ways(fabric: Fabric, network: str) -> str:
+    """Return what a network has of its own: its routing, the links that it may use."""
+    routing = dict(fabric.routings).get(network, "")
+    said = f", routing: {word(routing)}" if routing else ""
+    if any(network in link.barred for link in fabric.links):
+        ends = ((fabric.switches[link.a], link.cables[0][0]) for link in fabric.links if network not in link.barred)
+        words = (quoted(f"{switch.name}:{platforms.of(switch).port_name(port)}") for switch, port in ends)
+        said += f", links: [{', '.join(words)}]"
+    return said
 
 
 def _addresses(host: Host) -> str:

@@ -103,9 +103,9 @@ class Link:
 
     `up` is what the operator wants, not what was measured. A `dead` link (never `up`) was found to carry nothing: its
     ports stay enabled, so that its return is noticed, and no VLAN is on them. `parallel_link` numbers the parallel
-    links of one neighbour pair. A link is one cable, or several aggregated. If aggregated, `members` are the (port of
-    a, port of b) of each cable, `a_port` and `b_port` the port-channels that bind them (IEEE 802.1AX), and the speed is
-    that of one cable.
+    links of one neighbour pair. `barred` are the networks that may not use it. A link is one cable, or several
+    aggregated. If aggregated, `members` are the (port of a, port of b) of each cable, `a_port` and `b_port` the
+    port-channels that bind them (IEEE 802.1AX), and the speed is that of one cable.
     """
 
     a: int
@@ -117,6 +117,7 @@ class Link:
     parallel_link: int = 0
     members: tuple[tuple[int, int], ...] = ()
     dead: bool = False
+    barred: tuple[str, ...] = ()
 
     @property
     def cables(self) -> tuple[tuple[int, int], ...]:
@@ -159,6 +160,7 @@ class Fabric:
     returned_ports  the state of ports that a rollout gives back: isolated (up, in no VLAN), shut, or factory
     spanning_tree   where it runs: off (on no port), or outside (on all ports but the fabric's)
     renamed         switches that had another name, as (former name, name)
+    routings        networks that have a routing of their own, as (network, routing) ascending
     """
 
     name: str
@@ -175,6 +177,7 @@ class Fabric:
     returned_ports: str = "isolated"
     spanning_tree: str = "off"
     renamed: tuple[tuple[str, str], ...] = ()
+    routings: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -319,6 +322,17 @@ class Fabric:
         return tuple(
             replace(self, hosts=tuple(self.hosts[h] for h in mine.tolist())) for mine in self.networks.values()
         )
+
+    @cached_property
+    def barred(self) -> dict[str, NDArray[np.bool_]]:
+        """Return the links that each network may not use, bool[L], of networks that there is one for."""
+        names = sorted({name for link in self.links for name in link.barred}.intersection(self.networks))
+        return {name: np.array([name in link.barred for link in self.links], np.bool_) for name in names}
+
+    @property
+    def own_ways(self) -> bool:
+        """Return whether some network has a routing of its own, or may not use some link."""
+        return bool(self.routings or self.barred)
 
     @cached_property
     def also(self) -> dict[int, tuple[int, ...]]:

@@ -98,7 +98,7 @@ def regulate(
     Raises PlanError if the traffic does not fit the limit or the planner's routes with all links on exceed `max_hops`,
     InputError if the method does not support the options.
     """
-    findings = [*option_findings(options, traffic), *_survive_findings(options, assignment)]
+    findings = [*own_ways_findings(fabric), *option_findings(options, traffic), *_survive_findings(options, assignment)]
     if findings := findings or hops_findings(fabric, options.max_hops):
         raise InputError(findings)
     everything = route_of(fabric)
@@ -309,6 +309,14 @@ def check_hops(fabric: Fabric, everything: Routes, most: int | None) -> None:
             f"the planner's longest has {longest}",
             f"--max-hops {longest}, or another --routing",
         )
+
+
+def own_ways_findings(fabric: Fabric) -> list[Finding]:
+    """Return the finding of networks with routings or links of their own, in which no links are chosen yet."""
+    if not fabric.own_ways:
+        return []
+    rule = "networks that share routing and links: turned-off links are chosen for paths along one order"
+    return [Finding("networks", rule, "own ones")]
 
 
 def _limit(

@@ -17,7 +17,14 @@ from tagloom.platforms.power import fabric_watts, link_watts
 from tagloom.records.settings import LinkSettings, lost_speed_steps, speeds_mbps
 from tagloom.records.timetable import History, Offer
 from tagloom.records.traffic import Traffic
-from tagloom.regulate.choose import HOST_MBPS, check_hops, hops_findings, read_levels, reported_places
+from tagloom.regulate.choose import (
+    HOST_MBPS,
+    check_hops,
+    hops_findings,
+    own_ways_findings,
+    read_levels,
+    reported_places,
+)
 from tagloom.regulate.day_changes import NONE, VIA, ChangeRule
 from tagloom.regulate.greedy import Rules, greedy
 from tagloom.regulate.program import Program, checked_bound
@@ -496,7 +503,7 @@ def _check(fabric: Fabric, options: TimetableOptions) -> None:
         ("--change-seconds", options.change_seconds, 0 <= options.change_seconds <= 3600, "0 to 3600 seconds"),
     ]
     findings = [Finding(where, expected, f"{value:g}") for where, value, good, expected in rows if not good]
-    if findings := [*findings, *hops_findings(fabric, options.max_hops)]:
+    if findings := [*findings, *own_ways_findings(fabric), *hops_findings(fabric, options.max_hops)]:
         raise InputError(findings)
 
 

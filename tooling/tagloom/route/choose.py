@@ -7,6 +7,8 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.graph.cycles import find_cycle
 from tagloom.graph.paths import departures, dependencies
@@ -15,6 +17,7 @@ from tagloom.route.backwards import by_destination
 from tagloom.route.cost import cost
 from tagloom.route.detour import detour
 from tagloom.route.dimension_order import dimension_order, is_grid, refusal
+from tagloom.route.each_network import routes_of_shares
 from tagloom.route.in_port import up_down_by_in_port
 from tagloom.route.indirect import direct, double_star, fat_tree
 from tagloom.route.turn_model import MODELS, by_local_turns, by_turn_model
@@ -53,6 +56,30 @@ def unknown_method(method: str) -> list[Finding]:
     return [] if method in METHODS else [Finding("--routing", "one of " + ", ".join(METHODS), repr(method))]
 
 
+def refuse_ways(fabric: Fabric, assignment: str = "fixed", prefer: str = "vlans", protect: str = "none") -> None:
+    """Raise InputError for networks' own routings that are none, and for what own routings and links exclude."""
+    findings = [
+        Finding(f"networks.{name}.routing", f"one of {', '.join(METHODS)}", repr(method))
+        for name, method in fabric.routings
+        if method not in METHODS
+    ]
+    for option, said, only in (
+        ("--assignment", assignment, "fixed"),
+        ("--prefer", prefer, "vlans"),
+        ("--protect", protect, "none"),
+    ):
+        if fabric.own_ways and said != only:
+            rule = f"{only}, where networks have routings or links of their own"
+            findings.append(Finding(option, rule, said))
+    for name, links in fabric.barred.items():
+        mine = tuple(fabric.hosts[h] for h in fabric.networks[name].tolist())
+        seen = replace(fabric, hosts=mine).with_links_down(np.flatnonzero(links).tolist())
+        if apart := [fabric.switches[s].name for s in seen.apart]:
+            findings.append(Finding(f"networks.{name}.links", "links to connect its hosts", f"no way to {apart[0]}"))
+    if findings:
+        raise InputError(findings)
+
+
 def chosen_root(fabric: Fabric, method: str, root: str | None) -> int | None:
     """Return the switch named `root`, to root up*/down* at, or None to search for the best root ("best" or None).
 
@@ -84,10 +111,14 @@ def route(
     paths are chosen by in-port. Pinned assignment needs it to follow from the destination alone: trees are turned
     around (`by_destination`).
 
+    Where networks have a routing or links of their own, `method` is that of the others (`each_network`).
+
     Raises InputError for an unknown method and PlanError if the method cannot be deadlock-free.
     """
     if unknown := unknown_method(method):
         raise InputError(unknown)
+    if fabric.own_ways:
+        return routes_of_shares(fabric, method, lambda part, own: route(part, own, assignment, effort, top))
     if assignment == "pinned":
         return by_destination(fabric, route(fabric, method, "fixed", effort, top))
     general = partial(up_down if assignment == "fixed" else _by_in_port, top=top)
@@ -98,10 +129,8 @@ def route(
         small = len(fabric.switches) <= SEARCHED_ABOVE
         chosen = general(fabric) if small else _by_order(fabric, assignment, effort)
         return replace(chosen, reason=f"{chosen.reason} ({why_not})" if why_not else chosen.reason)
-    if method == "tree":
-        return shared_tree(fabric)
-    if method == "up-down":
-        return general(fabric)
+    if method in {"tree", "up-down"}:
+        return shared_tree(fabric) if method == "tree" else general(fabric)
     if method == "any":
         return _by_order(fabric, assignment, effort)
     makers: dict[str, Callable[[Fabric], Routes]] = {

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tagloom.errors import PlanError
 from tagloom.graph.paths import channel_load
+from tagloom.graph.trees import pruned
 from tagloom.route.choose import route
 from tagloom.route.gather import gather
 from tagloom.route.keep import keep
@@ -58,6 +59,19 @@ def kept_routes(old: Build, fabric: Fabric, assignment: str) -> tuple[Routes | N
     if old.assignment != assignment:
         return None, f"the paths of {old.fabric.name} are not kept: they are for --assignment {old.assignment}"
     try:
-        return keep(old.fabric, old.routes, fabric), ""
+        kept = keep(old.fabric, old.routes, fabric)
     except PlanError as error:
         return None, f"the paths of {old.fabric.name} are not kept: {error.witness}"
+    if fabric.routings != old.fabric.routings or _barred(fabric, kept):
+        return None, f"the paths of {old.fabric.name} are not kept: networks have others of their own"
+    return kept, ""
+
+
+def _barred(fabric: Fabric, routes: Routes) -> bool:
+    """Return whether some network's paths take a link that it may not use."""
+    for name, links in fabric.barred.items():
+        parent = routes.of_hosts(fabric.networks[name]).trees
+        used = pruned(replace(fabric, hosts=tuple(fabric.hosts[h] for h in fabric.networks[name].tolist())), parent)
+        if links[used[used >= 0] // 2].any():
+            return True
+    return False

@@ -30,9 +30,10 @@ def gather(fabric: Fabric, routes: Routes, top: int | None = None) -> Routes:
     that is a hop nearer. Away from the paths between the sources, every channel of the tree must be such a hop for all
     of them; on those paths its direction depends on the source. Groups grow greedily, nearest source first. As before,
     a tree only turns from up to down, so no dependency cycle can close. Odd cycles leave no choice: two neighbours at
-    equal distance from a third switch can never share. Routes of other methods are returned unchanged.
+    equal distance from a third switch can never share. Routes of other methods are returned unchanged, and those of
+    networks with ways of their own.
     """
-    if routes.method != "up-down" or routes.parent is None or routes.sources < 2:
+    if fabric.own_ways or routes.method != "up-down" or routes.parent is None or routes.sources < 2:
         return routes
     order = _order(fabric, routes, top)
     if order is None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tagloom.errors import Finding
 from tagloom.graph.search import hops_from, reached
 from tagloom.records.findings import Leak, Network
 from tagloom.records.switch_state import Frames, Membership
@@ -62,6 +63,22 @@ def leaks(model: Forwarding, state: FabricState, moved: Collection[tuple[int, in
         _, first = np.unique(number[at[astray]], return_index=True)
         found += [_leak(model, (before, after), starts, mine, int(astray[each])) for each in first.tolist()]
     return tuple(found)
+
+
+def strays(model: Forwarding, state: FabricState) -> list[Finding]:
+    """Return a finding for each network whose frames come onto a link that it may not use, whatever its hosts send."""
+    if not model.fabric.barred:
+        return []
+    before, after = _steps(model, state)
+    starts, found = _starts(model, ()), list[Finding]()
+    for name, links in model.fabric.barred.items():
+        mine = np.isin(starts.host, model.fabric.networks[name])
+        live = reached(len(model.egress_node), before, after, np.unique(starts.egress[mine]))
+        onto = np.append(np.repeat(links, 2), False)[model.egress_channel]
+        for egress in np.flatnonzero(live & onto)[:1].tolist():
+            rule = "its frames on the links that it may use alone"
+            found.append(Finding(f"network {name}", rule, f"they leave by {hop_names(model, [egress])[0]}"))
+    return found
 
 
 class _Starts(NamedTuple):

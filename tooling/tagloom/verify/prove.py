@@ -20,7 +20,7 @@ from tagloom.verify.confined import confined_findings
 from tagloom.verify.foreign import cycle_with_foreign, foreign_frames, host_vlans, outside_ports
 from tagloom.verify.foreign_reach import unguarded_vlans
 from tagloom.verify.forwarding import addressed, forwarding, hop_names
-from tagloom.verify.isolation import isolation
+from tagloom.verify.isolation import isolation, strays
 from tagloom.verify.transient_ports import transient_ports_of
 from tagloom.verify.unicast import count, walk
 from tagloom.verify.uplinks import NO_UPLINKS, floods_to_uplinks
@@ -52,12 +52,14 @@ class Plan:
                         frames must do no harm, whether delivered or not
     learning            the network is no plan: switches learn, and any port may be in any VLAN; frames must arrive,
                         flooded or not
+    shares              frames of a network on links that it may not use are a finding; not while a rollout leads there
     """
 
     routes: Routes | None = None
     duplicates_allowed: bool = False
     transient_ports: frozenset[tuple[str, int]] = frozenset()
     learning: bool = False
+    shares: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,6 +183,7 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     findings += _limit_findings(fabric, state)
     networks, leaks = isolation(model, state)
     findings += [leak.finding() for leak in leaks[:WITNESSES]]
+    findings += strays(model, state) if plan.shares else []
     return Findings(
         pairs=sum(part.pairs for part in parts),
         reachable_pairs=sum(part.pairs - part.lost_pairs for part in parts),
