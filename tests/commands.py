@@ -15,9 +15,7 @@ from subprocess import CompletedProcess
 import loaded_ansible
 
 FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(
-    ["numba", "scipy.sparse.csgraph", "tagloom.lab.process", "loaded_ansible", "loaded_tagloom"]
-)
+FORKS.set_forkserver_preload(["loaded_tagloom"])
 
 
 @cache

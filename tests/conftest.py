@@ -1,5 +1,6 @@
 """Templates and traffic matrices for every test; Hypothesis's profiles; campaigns only where they are asked for."""
 
+import gc
 import json
 import math
 import os
@@ -14,6 +15,8 @@ from compiling_once import compile_each_kernel_once
 from fabrics import ROOT
 from golden_files import Golden
 
+# What is loaded and collected is never garbage: looked through again and again, it costs a third of a start.
+gc.disable()
 # Tests start some thousand processes, each of which would compile every module of tagloom again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
@@ -85,6 +88,11 @@ def pytest_collection_modifyitems(config, items):
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = kept
+
+
+def pytest_collection_finish():
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

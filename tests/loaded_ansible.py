@@ -7,6 +7,7 @@ Ansible as programs have all of it executed.
 
 import contextlib
 import fcntl
+import gc
 import json
 import os
 import select
@@ -122,12 +123,16 @@ def use(address, loaded):
 
 def serve(server, alive):
     """Load Ansible, and fork for whoever asks, until `alive` is closed at its other end."""
+    gc.disable()
     for name in LOADED:
         import_module(name)
+    load_plugins()
     for model in MODELS:  # as the inventory does
         platform = platforms.load(model)
         mistaken(model, "", "")
         render_configuration(platform, factory(platform).freeze(), share_directory() / "templates")
+    gc.freeze()  # what is loaded is never garbage: no fork looks through it, or copies it for that
+    gc.enable()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # who asked is told by another process
     while True:
         ready = select.select([server, alive], [], [])[0]
@@ -141,6 +146,17 @@ def serve(server, alive):
             tell(line)
             os._exit(0)
         line.close()
+
+
+def load_plugins():
+    """Load the plugins that Ansible reads before every play, with their documentation and what it has of its own."""
+    loader = import_module("ansible.plugins.loader")
+    finder = import_module("ansible.utils.collection_loader._collection_finder")
+    loader.init_plugin_loader()
+    for kind in (loader.connection_loader, loader.shell_loader, loader.become_loader, loader.callback_loader):
+        for _ in kind.all(class_only=True):
+            pass
+    finder._AnsibleCollectionFinder._remove()  # each Ansible makes its own, once its options are read
 
 
 def tell(line):

@@ -1,12 +1,25 @@
 """Do once what every command loads, reads and compiles first, in the process that commands are forked from."""
 
 import contextlib
+import gc
 import os
+import pkgutil
 import tempfile
+from importlib import import_module
 from pathlib import Path
 
+import tagloom
 from compiling_once import compile_each_kernel_once
 from tagloom.cli import main
+
+ALSO = ("numba", "scipy.sparse.csgraph", "loaded_ansible")
+
+
+def load():
+    """Import all of tagloom, and what it imports when it is used."""
+    for name in (*ALSO, *(module.name for module in pkgutil.walk_packages(tagloom.__path__, "tagloom."))):
+        if not name.endswith("__main__"):
+            import_module(name)
 
 
 def rehearse():
@@ -26,5 +39,9 @@ def rehearse():
             assert status == 0, words
 
 
+gc.disable()
+load()
 compile_each_kernel_once()
 rehearse()
+gc.freeze()  # what is loaded is never garbage: no fork looks through it, or copies it for that
+gc.enable()
