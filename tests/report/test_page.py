@@ -104,6 +104,18 @@ def test_what_was_not_given_is_said_to_be_left_out(site, answer):
     assert "power over the timetable: give --timetable" in text
 
 
+def test_the_heading_over_energy_and_the_sources_are_of_what_is_there(site, path, run):
+    assert '<h2 id="energy-head">Energy, cost and CO2</h2>' in path.read_text("utf-8")
+    heads = {"Energy": [], "Energy and cost": ["--price", "0.3"], "Energy and CO2": ["--co2", "0.4"]}
+    for head, given in heads.items():
+        words = ["--traffic", LU, "--seconds", "10"] if given else []
+        assert run("report", site / "b0", "-o", site / "head.html", *words, *given)[0] == 0
+        text = (site / "head.html").read_text("utf-8")
+        assert f'<h2 id="energy-head">{head}</h2>' in text
+        assert "no traffic given" not in text
+        assert "<dt>watts before, watts after</dt>" in text
+
+
 def test_a_profile_splits_the_run_into_computation_and_communication(site, answer):
     profile = ROOT / "tests" / "data" / "profiles" / "cg.S.4.tau"
     status, page = answer("report", site / "b1", "-o", site / "split.html", "--profile", profile)

@@ -20,7 +20,7 @@ from tagloom.predict.eee import (
 )
 from tagloom.predict.performance import Moved, performance, worst_ratio
 from tagloom.records.fabric import DEFAULT_SPEED_MBPS
-from tagloom.records.forecast import Figure, Forecast, PortVerdict
+from tagloom.records.forecast import NO_TRAFFIC, Figure, Forecast, PortVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -150,8 +150,8 @@ def _saved(value: float, sources: str) -> Figure:
 
 def _nothing() -> dict[str, Any]:
     keys = ("seconds_base", "seconds_predicted", "idle_seconds", "overhead_seconds")
-    nothing = {key: Figure(0.0, "s", "no traffic given") for key in keys}
-    return {**nothing, "eee_saved_watts": Figure(0.0, "W", "no traffic given")}
+    nothing = {key: Figure(0.0, "s", NO_TRAFFIC) for key in keys}
+    return {**nothing, "eee_saved_watts": Figure(0.0, "W", NO_TRAFFIC)}
 
 
 def _run_time(

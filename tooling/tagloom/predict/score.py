@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from tagloom.graph.paths import channel_load
+from tagloom.records.forecast import NO_TRAFFIC
 from tagloom.records.kept import Measured, Quantity, Score, unit_of
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from tagloom.records.routes import Routes
     from tagloom.records.traffic import Traffic
 
-NOTHING_GIVEN = "no traffic given"  # the source of an absent figure
 DERIVED = {"joules": "watts_after times seconds_predicted", "slowdown_percent": "", "saving_percent": ""}
 CARRIED = "payload bytes of the traffic over its seconds; counters count frames' headers too"
 
@@ -31,7 +31,7 @@ def quantities_of(
     found: dict[str, Quantity] = {}
     for key, source in {**payload["sources"], **DERIVED}.items():
         value = payload.get(key)
-        if source == NOTHING_GIVEN or not isinstance(value, int | float):
+        if source == NO_TRAFFIC or not isinstance(value, int | float):
             continue
         if key in {"joules", "slowdown_percent"} and not payload["seconds_base"]:
             continue

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+NO_TRAFFIC = "no traffic given"  # the source of a figure that is absent for want of traffic
+
 
 @dataclass(frozen=True, slots=True)
 class Figure:

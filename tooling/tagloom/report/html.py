@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tagloom import platforms
+from tagloom.records.forecast import NO_TRAFFIC
 from tagloom.records.report import OFF, ON, SLEEPING, SLOW
 from tagloom.report.charts import HEIGHT, WIDTH, Chart, Series, chart
 from tagloom.report.decimals import decimal
@@ -56,6 +57,7 @@ def html_document(report: Report, written: str, live: Live | None = None) -> str
         loads_in=report.load_unit,
         performance=performance_groups(forecast),
         energy=energy_groups(forecast),
+        energy_head=_energy_head(forecast),
         energy_facts=energy_facts(forecast),
         energy_verdict=energy_verdict(forecast),
         interruption=interruption_panel(cut, report.fabric, forecast) if cut is not None else None,
@@ -69,7 +71,7 @@ def html_document(report: Report, written: str, live: Live | None = None) -> str
         rollout=report.rollout,
         proofs=_proofs(report),
         findings=[str(finding) for finding in report.proof.findings],
-        sources=[(key.replace("_", " "), text) for key, text in forecast["sources"].items()],
+        sources=_sources(forecast),
         eee=report.eee if sleeps else None,
         left_out=report.left_out,
         size=(WIDTH, HEIGHT),
@@ -134,6 +136,21 @@ def _cards(report: Report, forecast: dict[str, Any]) -> list[dict[str, str]]:
             "source": sources["watts_after"],
         },
     ]
+
+
+def _energy_head(forecast: dict[str, Any]) -> str:
+    """Return the heading over what is drawn: energy, and cost and CO2 where their prices were given."""
+    given = {"cost": "cost", "co2_kg": "CO2"}
+    *some, last = ["Energy", *(word for key, word in given.items() if f"{key}_after" in forecast)]
+    return f"{', '.join(some)} and {last}" if some else last
+
+
+def _sources(forecast: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the figures of each source, and that source; figures that no traffic was given for have none."""
+    figures: dict[str, list[str]] = {}
+    for key, text in forecast["sources"].items():
+        figures.setdefault(text, []).append(key.replace("_", " "))
+    return [(", ".join(names), text) for text, names in figures.items() if text != NO_TRAFFIC]
 
 
 def _sleeps(report: Report) -> bool:
