@@ -22,6 +22,7 @@ from tagloom.report.html import html_document as render
 from tagloom.report.layout import draw
 from tagloom.report.panels import energy_groups, energy_verdict, performance_groups
 from tagloom.report.terminal import forecast_payload
+from waiting import until
 
 LU = ROOT / "tests" / "data" / "npb" / "lu.S.16.matrix.csv"
 PORT = re.compile(r'class="port p-eee" d="M([\d.]+) ([\d.]+)l[^>]*data-words')
@@ -446,6 +447,22 @@ def test_a_phone_never_scrolls_sideways(browser, path, sleepy):
     browser.open(sleepy[0], width=360, height=740, mobile=True)
     assert browser.ask("document.documentElement.scrollWidth") <= 360
     browser.open(path)
+
+
+def test_a_large_fabric_on_a_phone_has_no_names_too_small_to_read_and_finding_one_enlarges_it(browser, tmp_path, run):
+    run("new", "torus", "--dims", 20, 20, "-o", tmp_path / "f.yml")
+    assert run("plan", tmp_path / "f.yml", "--routing", "tree", "-o", tmp_path / "b")[0] == 0
+    assert run("report", tmp_path / "b", "-o", tmp_path / "r.html")[0] == 0
+    height = "document.querySelector('[data-name=s210] text').getBoundingClientRect().height"
+    visible = "getComputedStyle(document.querySelector('[data-name=s211] text')).visibility"
+    browser.open(tmp_path / "r.html", width=390, height=800, mobile=True)
+    until(lambda: browser.ask(visible) == "hidden")
+    assert shown(browser, "#far")
+    browser.ask("(f => { f.value = 's210'; f.dispatchEvent(new Event('change')); })(document.querySelector('#find'))")
+    until(lambda: browser.ask(visible) == "visible")
+    assert browser.ask(height) >= 5
+    assert not shown(browser, "#far")
+    assert browser.ask("document.documentElement.scrollWidth") <= 390
 
 
 def test_it_prints(browser, path):

@@ -85,6 +85,10 @@
     event.preventDefault();
   });
 
+  // Where a name would be smaller than can be read, names and host ports are left out until the drawing is larger.
+  const far = () => 9.5 * drawing.clientWidth / drawing.viewBox.baseVal.width < 5;
+  new ResizeObserver(() => { drawing.classList.toggle("far", far()); one("far").hidden = !far(); }).observe(drawing);
+
   // A switch's name marks it and goes to its first link; switch:port goes to that link.
   const nodes = [...document.querySelectorAll("[data-name]")];
   one("find").addEventListener("change", (event) => {
@@ -95,7 +99,8 @@
       (end) => end === word || end.startsWith(word + ":")));
     if (found < 0) { about.textContent = "No switch or link is called " + word + "."; return; }
     choose(found, false);
-    chosen.scrollIntoView({ block: "nearest", inline: "center" });
+    while (far() && zoom < 8) resize(1.6);
+    chosen.scrollIntoView({ block: "center", inline: "center" });
   });
 
   let zoom = 1;
