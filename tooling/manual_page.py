@@ -24,6 +24,7 @@ class ManualPage(BuildHookInterface):  # type: ignore[type-arg]  # whatever is c
         page = Path(self.directory) / "tagloom.1"
         page.parent.mkdir(parents=True, exist_ok=True)
         words = [*WORDS, "--manual-title", "Operator's manual", "--output", str(page)]
-        environment = os.environ | {"PYTHONPATH": str(Path(self.root) / "tooling")}
+        path = [str(Path(self.root) / "tooling"), *sys.path]  # pip's build environment is on the path alone
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(path)}
         subprocess.run([sys.executable, "-c", PROGRAM, *words], env=environment, check=True)
         build_data["shared_data"][str(page)] = "share/man/man1/tagloom.1"

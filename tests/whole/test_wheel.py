@@ -1,9 +1,13 @@
 """The wheel: `pip install .` gives a tagloom with templates, playbooks and roles inside."""
 
 import os
+import re
 import subprocess
 import sys
+import tomllib
 import zipfile
+from importlib import metadata
+from pathlib import Path
 
 import pytest
 
@@ -43,6 +47,39 @@ def test_it_brings_the_manual_page(wheel):
     text = page.read_text("utf-8")
     assert text.startswith(".TH TAGLOOM")
     assert "tagloom rollout" in text.replace("\\", "")
+
+
+def needed(requirements):
+    """Return the names of distributions that requirements bring, themselves included."""
+    wanted, names = list(requirements), set()
+    while wanted:
+        line = wanted.pop()
+        name = re.match(r"[\w.-]+", line)[0]
+        if "extra ==" not in line and "python_version <" not in line and name not in names:
+            names.add(name)
+            wanted += metadata.requires(name) or ()
+    return names
+
+
+def test_it_is_built_by_what_it_says_it_is_built_by_and_nothing_else(tmp_path):
+    """As `pip install .` does: an environment that holds what [build-system] requires, found by PYTHONPATH."""
+    required = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["build-system"]["requires"]
+    (tmp_path / "has").mkdir()
+    for name in needed(required):
+        for file in metadata.files(name):
+            top, *below = file.parts
+            if top not in {"..", "__pycache__"} and not (tmp_path / "has" / top).exists():
+                where = Path(file.locate())
+                (tmp_path / "has" / top).symlink_to(where.parents[len(below) - 1] if below else where)
+    bare = tmp_path / "bare"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", bare], check=True)
+    build = "import sys; from hatchling.build import build_wheel; print(build_wheel(sys.argv[1]))"
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(tmp_path / "has")}
+    command = [bare / "bin" / "python", "-c", build, tmp_path]
+    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    with zipfile.ZipFile(tmp_path / done.stdout.split()[-1]) as archive:
+        assert [name for name in archive.namelist() if name.endswith("share/man/man1/tagloom.1")]
 
 
 def test_it_plans_and_verifies_away_from_the_checkout(wheel, tmp_path):
