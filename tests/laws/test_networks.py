@@ -190,13 +190,30 @@ def test_renamed_vlans_are_refused_with_a_way_out():
         planned(fabric, assignment="renamed")
 
 
-def test_what_does_not_cover_networks_yet_refuses_them(tmp_path, answer):
+def test_one_vlan_for_all_hosts_is_refused_where_networks_would_hear_each_others_floods(tmp_path, answer):
     fabric, build = tmp_path / "fabric.yml", tmp_path / "build"
     fabric.write_text("shape: {family: ring, dims: [3]}\nnetworks: {a: [h0]}\n", "utf-8")
-    assert answer("plan", fabric, "-o", build)[0] == 0
-    status, answered = answer("plan", fabric, "-o", build, "--learning")
+    status, answered = answer("plan", fabric, "-o", build, "--assignment", "pinned")
     assert status == 2
     assert [finding["actual"] for finding in answered["findings"]] == ["a default"]
+    assert "one VLAN" in answered["findings"][0]["expected"]
+
+
+def test_hosts_teach_switches_in_the_vlans_of_their_network_alone(tmp_path, answer):
+    fabric, build = tmp_path / "fabric.yml", tmp_path / "build"
+    fabric.write_text("shape: {family: mesh, dims: [3], hosts: 2}\nnetworks: {a: [h0, h2, h4], b: [h1, h3]}\n", "utf-8")
+    status, plan = answer("plan", fabric, "-o", build, "--learning")
+    assert (status, plan["isolated"], plan["tagged_frames_safe"], plan["tagged_frames_ports"]) == (0, True, True, 6)
+    scripts = {path.name: path.read_text("utf-8") for path in (build / "hosts").glob("*.sh")}
+    assert set(scripts) == {"learning-a.sh", "learning-b.sh", "learning-default.sh"}
+    taught = {
+        name: [line for line in text.splitlines() if line.startswith("for vlan")] for name, text in scripts.items()
+    }
+    assert taught["learning-a.sh"] == ["for vlan in 100; do"]
+    assert taught["learning-b.sh"] == ["for vlan in 101; do"]
+    read = pipeline.read_build(build)
+    assert leaking(read.fabric, read.state) == []  # ports take tags now
+    assert sent_across(read.fabric, read.state) == []
 
 
 def test_networks_share_the_models_vlans():

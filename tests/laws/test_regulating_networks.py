@@ -84,8 +84,8 @@ def test_links_to_turn_off_are_said_per_network(tmp_path, answer, run):
     assert "networks  a: at most" in screen
 
 
-@pytest.mark.parametrize("words", [("--assignment", "renamed"), ("--survive", "link"), ("--max-hops", "9")])
-def test_options_that_do_not_cover_networks_yet_refuse_them(tmp_path, answer, words):
+@pytest.mark.parametrize("words", [("--assignment", "renamed"), ("--assignment", "pinned")])
+def test_assignments_that_cannot_keep_networks_apart_refuse_them(tmp_path, answer, words):
     fabric = tmp_path / "fabric.yml"
     fabric.write_text("model: powerconnect-5324\nshape: {family: ring, dims: [4]}\nnetworks: {a: [h0, h1]}\n", "utf-8")
     status, found = answer("regulate", fabric, "--traffic", "pattern:all-to-all", *words)

@@ -29,7 +29,7 @@ def test_static_arp_names_every_host_once():
 @pytest.mark.skipif(shutil.which("sh") is None, reason="no shell")
 def test_the_script_is_sound_shell_and_names_every_vlan():
     fabric = make_fabric("mesh", 4, 4)
-    text = learning(fabric, planned(fabric), "fixed")
+    text = learning(fabric, planned(fabric), "fixed")["learning.sh"]
     subprocess.run(["sh", "-n"], input=text, text=True, check=True)
     assert "for vlan in 100 101 102 103; do" in text
 

@@ -342,7 +342,7 @@ def _is_no_way(result: apply.Result | PlanError, *, check: bool) -> bool:
 
 def _beside(fabric: Fabric, runs: Runs, read: FabricState) -> Routes | None:
     """Return routes that close no dependency cycle together with the paths that run; None where none were found."""
-    if runs.home.assignment != "fixed" or any(switch.name not in read for switch in fabric.live):
+    if runs.home.assignment != "fixed" or fabric.own_ways or any(switch.name not in read for switch in fabric.live):
         return None
     return trees_beside(fabric, dependencies(fabric, {**read, **dead_states(fabric)}))
 

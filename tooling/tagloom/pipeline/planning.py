@@ -91,7 +91,7 @@ def refuse_plan(
     checks: list[Callable[[], object]] = []
     if fabric is not None:
         checks = [
-            partial(plannable, fabric, spoken=texts, networks=True),
+            partial(plannable, fabric, spoken=texts),
             partial(refuse_protection, fabric, protect, assignment),
             partial(refuse_ways, fabric, assignment, prefer, protect),
             partial(chosen_root, fabric, routing, root),
@@ -141,7 +141,7 @@ def plan(  # noqa: PLR0913 - what an operator may choose
     connect the fabric or `root` is invalid, PlanError if no deadlock-free plan fits.
     """
     refuse_plan(fabric, routing, assignment, prefer, protect=protect, root=root, texts=texts)
-    refuse_networks(fabric, *["--learning"] * learning, *["--assignment pinned"] * (assignment == "pinned"))
+    refuse_networks(fabric, *["pinned"] * (assignment == "pinned"))
     keep, previous = (build and by_new_names(build, fabric) for build in (keep, previous))
     top = chosen_root(fabric, routing, root)
     given = regulated.routes if regulated is not None and assignment == "fixed" and routing == "auto" else None
@@ -274,8 +274,8 @@ def regulate(
     Several networks share the links under one limit. `clock` returns seconds, for the time limit of `optimal`.
     """
     options = options or RegulateOptions()
-    plannable(fabric, spoken=False, networks=True)
-    refuse_networks(fabric, *[f"--assignment {assignment}"] * (assignment != "fixed"), *options.for_one_network)
+    plannable(fabric, spoken=False)
+    refuse_networks(fabric, assignment)
     reroute = partial(own_routes, routing=routing, assignment=assignment)  # as `plan` does, so that its loads agree
     up_down = partial(route, method="up-down")
     return choose_settings(fabric, traffic, reroute, up_down, assignment, options, progress, clock)

@@ -25,7 +25,8 @@ def history_of_counters(
     """Return a day of traffic of what the ports of hosts carried between readings (end in seconds since the epoch).
 
     Who sent to whom no counter says: what hosts sent is spread over what hosts received in proportion (the gravity
-    model), so that every host's totals are as measured. Raises InputError where nothing was measured.
+    model), within each network alone, so that every host's totals are as measured. Raises InputError where nothing was
+    measured.
     """
     zone = zone_of(timezone, "--timezone")
     hosts = [(fabric.switches[host.switch].name, host.port) for host in fabric.hosts]
@@ -41,7 +42,10 @@ def history_of_counters(
         seconds = max(rates[name].seconds for name, _ in hosts)
         sent, received = np.array([carried[place] for place in hosts]).T
         start = datetime.fromtimestamp(end - seconds, zone).replace(tzinfo=None)
-        intervals.append(Interval(f"reading of {start:%Y-%m-%d %H:%M:%S}", start, seconds, gravity(sent, received)))
+        rate = np.zeros((len(hosts), len(hosts)), np.float32)
+        for mine in fabric.networks.values():
+            rate[np.ix_(mine, mine)] = gravity(sent[mine], received[mine])
+        intervals.append(Interval(f"reading of {start:%Y-%m-%d %H:%M:%S}", start, seconds, rate))
     remark = "who sends to whom is estimated from host ports' totals (gravity model): counters cannot know it"
     return whole_day(intervals, (remark,))
 

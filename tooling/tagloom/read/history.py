@@ -12,8 +12,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import numpy as np
 
 from tagloom.errors import Finding, InputError
+from tagloom.read.networks import check_networks
 from tagloom.read.traffic import ABSURD_BYTES, read_traffic
 from tagloom.records.timetable import History
+from tagloom.records.traffic import Traffic
 from tagloom.storage.document import split_rows
 from tagloom.storage.text import read_text
 
@@ -190,6 +192,12 @@ def _timed(
         if not apart:
             findings.append(Finding(str(path), "a line '# seconds: N', or two times and more", f"{len(times)} times"))
         seconds = min(apart, default=1.0)
+    if volume:
+        whole = np.asarray(np.sum(list(volume.values()), axis=0), np.float64)
+        try:
+            check_networks(fabric, Traffic(whole, np.zeros_like(whole)), str(path))
+        except InputError as error:
+            findings += error.findings
     if findings:
         raise InputError(findings)
     return [Interval(first[at], at, seconds, volume[at] / np.float32(seconds)) for at in times], ()

@@ -41,6 +41,8 @@ class _Path:
     turns: frozenset[tuple[int, int]]
 
 
+_Sender = tuple[int, "NDArray[np.float64]", int]  # its switch, the bytes to each switch, its network
+
 OPEN = Verdict(None, [], np.zeros(0, np.int64))
 NO = Verdict(False, [], np.zeros(0, np.int64))
 
@@ -159,23 +161,23 @@ class _Program:
             found = True
 
 
-def _senders(net: Net) -> tuple[list[tuple[int, NDArray[np.float64]]], NDArray[np.int64]]:
-    """Return (switch, bytes to each switch) of each sender, and each host's sender.
+def _senders(net: Net) -> tuple[list[_Sender], NDArray[np.int64]]:
+    """Return (switch, bytes to each switch, network) of each sender, and each host's sender.
 
-    Senders are the hosts that send, and one host of each switch without any. Hosts that do not send share the tree of
-    the first sender of their switch.
+    Senders are the hosts that send, and one host of each switch and network without any. Hosts that do not send share
+    the tree of the first sender of their switch and network.
     """
-    senders: list[tuple[int, NDArray[np.float64]]] = []
+    senders: list[_Sender] = []
     of_host = np.full(len(net.total), -1, np.int64)
-    first: dict[int, int] = {}
+    first: dict[tuple[int, int], int] = {}
     for h in [*np.flatnonzero(net.total > 0).tolist(), *np.flatnonzero(net.total <= 0).tolist()]:
-        v = int(net.host_switch[h])
-        if net.total[h] > 0 or v not in first:
+        v, i = int(net.host_switch[h]), int(net.network[h])
+        if net.total[h] > 0 or (v, i) not in first:
             of_host[h] = len(senders)
-            first.setdefault(v, len(senders))
-            senders.append((v, net.flow[h]))
+            first.setdefault((v, i), len(senders))
+            senders.append((v, net.flow[h], i))
         else:
-            of_host[h] = first[v]
+            of_host[h] = first[v, i]
     return senders, of_host
 
 
@@ -204,14 +206,12 @@ def _trees(fabric: Fabric, alive: list[int], links: list[int]) -> Iterator[tuple
                 stack.append((k + 1, {v: a if p == b else p for v, p in part.items()}, (*taken, links[k])))
 
 
-def _paths(
-    fabric: Fabric, net: Net, sender: int, who: tuple[int, NDArray[np.float64]], trees: list[tuple[int, ...]]
-) -> Iterator[_Path]:
+def _paths(fabric: Fabric, net: Net, sender: int, who: _Sender, trees: list[tuple[int, ...]]) -> Iterator[_Path]:
     """Yield the load and turns of a sender on each tree, pruned of branches without hosts; equal trees once.
 
     Trees with a path of more than `net.reach` channels are left out.
     """
-    root, flow = who
+    root, flow, network = who
     seen: set[tuple[int, ...]] = set()
     for tree in trees:
         around: dict[int, list[int]] = {}
@@ -224,7 +224,7 @@ def _paths(
                 if c ^ 1 != into[u]:
                     into[int(net.head[c])] = c
                     order.append(int(net.head[c]))
-        if len(order) - 1 > net.reach and _farthest(net, order, into) > net.reach:
+        if len(order) - 1 > net.reach and _farthest(net, order, into, net.at[network]) > net.reach:
             continue
         beyond, hosts = flow.tolist(), net.target.tolist()
         load: dict[int, float] = {}
@@ -245,12 +245,12 @@ def _paths(
             yield _Path(sender, pruned, load, frozenset(turns))
 
 
-def _farthest(net: Net, order: list[int], into: dict[int, int]) -> int:
-    """Return the channels to the farthest switch with hosts, from the first of `order`."""
+def _farthest(net: Net, order: list[int], into: dict[int, int], at: NDArray[np.bool_]) -> int:
+    """Return the channels to the farthest switch of those that `at` masks, from the first of `order`."""
     depth = {order[0]: 0}
     for v in order[1:]:
         depth[v] = depth[int(net.tail[into[v]])] + 1
-    return max(depth[v] for v in order if net.target[v] or v == order[0])
+    return max(depth[v] for v in order if at[v] or v == order[0])
 
 
 def _fits(fabric: Fabric, path: _Path, limit: float) -> bool:

@@ -65,11 +65,6 @@ class RegulateOptions:
     survives: Callable[[Fabric], bool] | None = None
     max_hops: int | None = None
 
-    @property
-    def for_one_network(self) -> list[str]:
-        """Return the options given that count paths between any two hosts: fabrics of several networks lack them."""
-        return ["--survive link"] * (self.survives is not None) + ["--max-hops"] * (self.max_hops is not None)
-
 
 def read_levels(text: str) -> tuple[tuple[int, ...], bool]:
     """Return ``off,10,100,1000,eee`` as (Mb/s with 0 for off, whether eee is there). Raises InputError."""
@@ -179,10 +174,14 @@ def _rules(
     fabric: Fabric, options: RegulateOptions, limit: float, of_link: Callable[[int, int], float], *, two: bool
 ) -> Rules:
     """Return the rules of a choice; a tree is a VLAN of each network whose hosts send over it."""
-    most = min((platforms.load(switch.model).max_vlans for switch in fabric.live), default=1)
-    most = max(1, most // len(fabric.networks))
     slower = tuple(s for s in options.levels if s)
-    return Rules(limit, two, 0 in options.levels, slower, of_link, most, options.max_hops)
+    return Rules(limit, two, 0 in options.levels, slower, of_link, most_trees(fabric), options.max_hops)
+
+
+def most_trees(fabric: Fabric) -> int:
+    """Return how many trees the models' VLANs suffice for, where hosts of every network may send over each."""
+    most = min((platforms.load(switch.model).max_vlans for switch in fabric.live), default=1)
+    return max(1, most // len(fabric.networks))
 
 
 def _rerouted(route_of: Callable[[Fabric], Routes], most: int | None, smaller: Fabric) -> Routes | None:
@@ -292,12 +291,14 @@ def option_findings(options: RegulateOptions, traffic: Traffic | None) -> list[F
 
 
 def hops_findings(fabric: Fabric, most: int | None) -> list[Finding]:
-    """Return the finding of fewer switches than the shortest paths between the hosts have."""
+    """Return the finding of fewer switches than the shortest paths between the hosts of each network have."""
     if most is None:
         return []
-    up, at = fabric.channel_up, np.unique(fabric.host_switch)
-    hops = all_hops(len(fabric.switches), fabric.tail[up], fabric.head[up], at)[:, at]
-    least = 1 + int(hops[np.isfinite(hops)].max(initial=0.0))
+    up, least = fabric.channel_up, 1
+    for part in fabric.by_network:
+        at = np.unique(part.host_switch)
+        hops = all_hops(len(fabric.switches), fabric.tail[up], fabric.head[up], at)[:, at]
+        least = max(least, 1 + int(hops[np.isfinite(hops)].max(initial=0.0)))
     return [] if most >= least else [Finding("--max-hops", f"{least} switches or more, a shortest path", str(most))]
 
 

@@ -21,6 +21,7 @@ from tagloom.regulate.choose import (
     HOST_MBPS,
     check_hops,
     hops_findings,
+    most_trees,
     own_ways_findings,
     read_levels,
     reported_places,
@@ -208,8 +209,7 @@ class _Search:
         self.full = fabric_watts(fabric, options.power)
         self.limit = (1 - options.headroom) * BYTES_PER_SECOND
         self.two = two_connected(fabric) and not options.allow_cut
-        most = min((platforms.load(switch.model).max_vlans for switch in fabric.live), default=1)
-        slower = tuple(mbps for mbps in options.levels if mbps)
+        slower, most = tuple(mbps for mbps in options.levels if mbps), most_trees(fabric)
         self.rules = Rules(self.limit, self.two, 0 in options.levels, slower, self._watts, most, options.max_hops)
         self.flat = history.rate.reshape(len(history), -1).T
         self.routes = planner.routes(fabric)

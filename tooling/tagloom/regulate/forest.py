@@ -21,7 +21,7 @@ SPARE = 64  # additional trees that single hosts may be given
 def net_of(fabric: Fabric, traffic: Traffic, max_hops: int | None = None) -> Net:
     """Return the channels of all links, up or not, and the bytes from each host to each switch.
 
-    `max_hops` is the most switches on a path between two hosts, None for no limit.
+    `max_hops` is the most switches on a path between two hosts of one network, None for no limit.
     """
     switches, hosts = len(fabric.switches), len(fabric.hosts)
     out = np.argsort(fabric.tail, kind="stable").astype(np.int32)
@@ -35,7 +35,12 @@ def net_of(fabric: Fabric, traffic: Traffic, max_hops: int | None = None) -> Net
     target = np.zeros(switches, np.int64)
     target[fabric.host_switch] = 1
     reach = (max_hops or switches) - 1
-    return Net(fabric.tail, fabric.head, begin, out, slot, fabric.host_switch, flow, flow.sum(axis=1), target, reach)
+    network, at = np.zeros(hosts, np.int32), np.zeros((len(fabric.networks), switches), np.bool_)
+    for i, mine in enumerate(fabric.networks.values()):
+        network[mine] = i
+        at[i, fabric.host_switch[mine]] = True
+    ends = fabric.tail, fabric.head, begin, out, slot, fabric.host_switch
+    return Net(*ends, flow, flow.sum(axis=1), target, reach, network, at)
 
 
 def trees_of(fabric: Fabric, net: Net, routes: Routes, most: int) -> Trees | None:

@@ -23,7 +23,8 @@ class Net(NamedTuple):
     flow    float64[H, N], bytes from each host to the hosts of each switch, 0 for its own
     total   float64[H], its sums
     target  int64[N], 1 if a switch has hosts
-    reach   the most channels that a path between two hosts may have
+    reach   the most channels that a path between two hosts of one network may have
+    network  int32[H], each host's network; at  bool[networks, N], the switches with hosts of each
     """
 
     tail: NDArray[np.int32]
@@ -36,6 +37,8 @@ class Net(NamedTuple):
     total: NDArray[np.float64]
     target: NDArray[np.int64]
     reach: int
+    network: NDArray[np.int32]
+    at: NDArray[np.bool_]
 
 
 class Trees(NamedTuple):
@@ -176,22 +179,33 @@ def _turns(
 def _too_long(
     net: Net, tree_of: NDArray[np.int32], k: int, row: NDArray[np.int32], order: NDArray[np.int32], n: int
 ) -> bool:
-    """Return whether a path over tree k, from some host of it to some switch with hosts, has over `reach` channels.
+    """Return whether a path over tree k, from some host of it to another of its network, has over `reach` channels."""
+    if net.reach >= n - 1:
+        return False
+    for i in range(len(net.at)):  # noqa: SIM110 - compiled: Numba has no generators in `any`
+        if _too_long_for(net, tree_of, k, row, order, n, i):
+            return True
+    return False
+
+
+@kernel
+def _too_long_for(
+    net: Net, tree_of: NDArray[np.int32], k: int, row: NDArray[np.int32], order: NDArray[np.int32], n: int, one: int
+) -> bool:
+    """Return for one network what `_too_long` does.
 
     The farthest switch with hosts is beyond a child or beyond the parent: one pass up the tree, one down.
     """
-    if net.reach >= n - 1:
-        return False
-    size = len(row)
+    size, target = len(row), net.at[one]
     far, second = np.full(size, -size), np.full(size, -size)  # below a switch: by the best child, by the next
     by = np.full(size, -1)
     sends = np.zeros(size, np.bool_)
     for h in range(len(tree_of)):
-        if tree_of[h] == k:
+        if tree_of[h] == k and net.network[h] == one:
             sends[net.host_switch[h]] = True
     for i in range(n - 1, -1, -1):
         v = order[i]
-        if net.target[v] and far[v] < 0:
+        if target[v] and far[v] < 0:
             far[v] = 0
         if i == 0:
             break
@@ -206,7 +220,7 @@ def _too_long(
         if i > 0:
             w = net.tail[row[v]]
             other = second[w] if by[w] == v else far[w]
-            above[v] = 1 + max(above[w], other, 0 if net.target[w] else -size)
+            above[v] = 1 + max(above[w], other, 0 if target[w] else -size)
         if sends[v] and max(far[v], above[v]) > net.reach:
             return True
     return False

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tagloom import platforms
 from tagloom.errors import PlanError
+from tagloom.records.switch_state import Membership
 from tagloom.units import format_mac
 
 if TYPE_CHECKING:
@@ -57,8 +58,8 @@ def _sleeping(name: str, hosts: tuple[str, ...]) -> str:
 
 LEARNING = """\
 #!/bin/sh
-# Teach the switches where this host is, in every VLAN of fabric {name}: one tagged broadcast in each. Run it as root on
-# every host, in any order; switches forget what they learned after their aging time, so run it again within that.
+# Teach the switches where this host is, in every VLAN of {name}: one tagged broadcast in each. Run it as root on
+# every {whose}, in any order; switches forget what they learned after their aging time, so run it again within that.
 # It makes a VLAN interface, sends one ARP broadcast from it, and removes it.
 #
 # On every switch: host ports must take tagged frames (acceptable frames: all) and be members of all VLANs {vlans},
@@ -68,7 +69,7 @@ LEARNING = """\
 # A ping in each VLAN, the usual advice, is no use: frames leave to hosts untagged, so no echo ever reaches a VLAN
 # interface. Source: Koibuchi et al. 2011, sect. 3.3, with a plain broadcast in place of the ping.
 set -eu
-port=${{1:?usage: learning.sh INTERFACE}}
+port=${{1:?usage: {script} INTERFACE}}
 address=$(ip -4 -o address show dev "$port" scope global | awk '{{ sub("/.*", "", $4); print $4; exit }}')
 : "${{address:?no IPv4 address on $port}}"
 trap 'ip link delete tagloom 2>/dev/null || true' EXIT
@@ -81,37 +82,55 @@ done
 """
 
 
-def learning(fabric: Fabric, state: FabricState, assignment: str) -> str:
-    """Write the shell script by which hosts teach the switches their places (Koibuchi et al. 2011, Sect. 3.3).
+def learning(fabric: Fabric, state: FabricState, assignment: str) -> dict[str, str]:
+    """Write the shell script by which hosts teach the switches their places, by file name (Koibuchi et al. 2011, 3.3).
 
     Every switch on a tree learns every host in every VLAN, so with a table of T addresses and V VLANs there may be
-    H = T / V hosts (Eq. 1). Raises PlanError where there are more, or where VLANs are renamed: then a tagged frame of
-    a host is not what its untagged frames become, and there is nothing to teach.
+    H = T / V hosts (Eq. 1). Several networks have a script each, for its hosts and its VLANs. Raises PlanError where
+    there are more, or where VLANs are renamed: then a tagged frame of a host is not what its untagged frames become,
+    and there is nothing to teach.
     """
     if assignment != "fixed":
         raise PlanError(
             "switches are taught by tagged broadcasts only where a frame keeps its VLAN",
             next_step="use --assignment fixed, or static entries (no --learning)",
         )
-    ids = sorted({vlan for held in state.values() for vlan in held.owned_vlans})
+    taught = [(part, _vlans_of(part, state)) for part in fabric.by_network]
+    entries = sum(len(part.hosts) * len(ids) for part, ids in taught)
+    several = len(taught) > 1
     for switch in fabric.switches:
         platform = platforms.load(switch.model)
-        room = platform.mac_table // max(1, len(ids))
-        if len(fabric.hosts) > room:
+        if entries > platform.mac_table:
+            vlans = sum(len(ids) for _, ids in taught)
+            room = f"{entries} of {len(taught)} networks" if several else f"{platform.mac_table // vlans} hosts"
             raise PlanError(
-                f"learning fills a {platform.title}'s {platform.mac_table} MAC addresses with {room} hosts in "
-                f"{len(ids)} VLANs",
+                f"learning fills a {platform.title}'s {platform.mac_table} MAC addresses with {room} in {vlans} VLANs",
                 f"{switch.name} would have to learn {len(fabric.hosts)} hosts",
                 "use static entries (no --learning)",
             )
-    return LEARNING.format(
-        name=fabric.name,
-        vlans=f"{ids[0]} to {ids[-1]}" if ids else "",
-        hosts=len(fabric.hosts),
-        count=len(ids),
-        entries=len(fabric.hosts) * len(ids),
-        ids=" ".join(map(str, ids)),
-    )
+    return {
+        f"learning-{network}.sh" if several else "learning.sh": LEARNING.format(
+            name=f"network {network} of fabric {fabric.name}" if several else f"fabric {fabric.name}",
+            vlans=", ".join(map(str, ids)) if several else f"{ids[0]} to {ids[-1]}" if ids else "",
+            hosts=len(part.hosts),
+            count=len(ids),
+            entries=len(part.hosts) * len(ids),
+            ids=" ".join(map(str, ids)),
+            script=f"learning-{network}.sh" if several else "learning.sh",
+            whose=f"host of network {network}" if several else "host",
+        )
+        for network, (part, ids) in zip(fabric.networks, taught, strict=True)
+    }
+
+
+def _vlans_of(fabric: Fabric, state: FabricState) -> list[int]:
+    """Return the VLANs of tagloom's that the hosts' ports are in, ascending."""
+    found: set[int] = set()
+    for host in fabric.hosts:
+        held = state[fabric.switches[host.switch].name]
+        members = held.vlans[held.membership[:, host.port - 1] != Membership.NONE].tolist()
+        found |= set(members).intersection(held.owned_vlans)
+    return sorted(found)
 
 
 def host_pages(build: Build, *, teach: bool = False, sleeping: tuple[str, ...] = ()) -> dict[str, str]:
@@ -122,4 +141,4 @@ def host_pages(build: Build, *, teach: bool = False, sleeping: tuple[str, ...] =
     payloads = {"static-arp.yml": static_arp(build.fabric)} if build.duplicates_allowed else {}
     if sleeping:
         payloads["eee.yml"] = _sleeping(build.fabric.name, sleeping)
-    return payloads | ({"learning.sh": learning(build.fabric, build.state, build.assignment)} if teach else {})
+    return payloads | (learning(build.fabric, build.state, build.assignment) if teach else {})

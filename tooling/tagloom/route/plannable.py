@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.switch_state import FabricState
 
+ONE_NETWORK = {
+    "renamed": "--assignment renamed tells frames between switches apart by their port, which networks would share",
+    "pinned": "--assignment pinned has all hosts in one VLAN, where each network would hear the floods of others",
+}
 
-def plannable(fabric: Fabric, *, spoken: bool = True, networks: bool = False) -> None:
-    """Raise InputError for a fabric that cannot be planned.
 
-    `spoken` requires models whose command line is known; without `networks`, the hosts must be of one.
-    """
+def plannable(fabric: Fabric, *, spoken: bool = True) -> None:
+    """Raise InputError for a fabric that cannot be planned; `spoken` requires models whose command line is known."""
     speaking = [m for m in platforms.models() if platforms.load(m).grammar]
     known = ", ".join(speaking)
     findings = [
@@ -32,8 +34,6 @@ def plannable(fabric: Fabric, *, spoken: bool = True, networks: bool = False) ->
         for model in sorted({platforms.page_of(switch.model) for switch in fabric.live} - set(speaking))
         if spoken
     ]
-    if not networks:
-        findings += _several_networks(fabric, "timetables")
     if len(fabric.hosts) == 0:
         findings.append(Finding("hosts", "at least one host", "none"))
     if apart := [fabric.switches[s].name for s in fabric.apart]:
@@ -42,17 +42,12 @@ def plannable(fabric: Fabric, *, spoken: bool = True, networks: bool = False) ->
         raise InputError(findings)
 
 
-def _several_networks(fabric: Fabric, what: str) -> list[Finding]:
-    """Return a finding for a fabric of several networks, which `what` do not cover yet."""
-    if len(fabric.networks) < 2:
-        return []
-    return [Finding("networks", f"one network: {what} do not cover several yet", " ".join(fabric.networks))]
-
-
-def refuse_networks(fabric: Fabric, *what: str) -> None:
-    """Raise InputError for a fabric of several networks, which none of `what` covers yet."""
-    if findings := [finding for each in what for finding in _several_networks(fabric, each)]:
-        raise InputError(findings)
+def refuse_networks(fabric: Fabric, *assignments: str) -> None:
+    """Raise InputError for a fabric of several networks that some of the `assignments` could not keep apart."""
+    why = [ONE_NETWORK[name] for name in assignments if name in ONE_NETWORK]
+    if why and len(fabric.networks) > 1:
+        several = " ".join(fabric.networks)
+        raise InputError([Finding("networks", f"one network: {each}", several) for each in why])
 
 
 def refuse_uplinks(fabric: Fabric, option: str) -> None:
