@@ -117,13 +117,17 @@ def test_what_stays_on_a_host_is_remarked_by_every_reader(torus, npb, tmp_path):
     write_prof(tmp_path, npb, "cg.S.4")
     for path in (tmp_path, npb / "cg.S.4.matrix.csv"):
         assert any(
-            "832 messages of 4,659,200 bytes stay on their hosts" in r for r in read_traffic(path, torus).remarks
+            "832 messages stay on their hosts, to oneself or to a neighbour, 4,659,200 bytes: no link" in r
+            for r in read_traffic(path, torus).remarks
         )
     places = tmp_path / "places.csv"
     places.write_text("0,h0\n1,h0\n2,h1\n3,h1\n")
     both = read_traffic(npb / "cg.S.4.matrix.csv", torus, str(places))
     all_of_it = 18_664_484 - both.volume_bytes.sum()
-    assert any(f"of {all_of_it:,.0f} bytes stay on their hosts" in remark for remark in both.remarks)
+    assert any(
+        f"stay on their hosts, to oneself or to a neighbour, {all_of_it:,.0f} bytes" in remark
+        for remark in both.remarks
+    )
 
 
 def test_bytes_without_a_message_are_a_finding_at_their_row(torus, tmp_path):

@@ -36,7 +36,7 @@ def test_files_become_intervals_in_order_and_what_is_missing_is_said(ring, tmp_p
     assert found.seconds.sum() == 86_400
     assert found.remarks == (
         "a matrix does not say when in its time bytes were sent",
-        "1 messages of 5 bytes stay on their hosts, to oneself or to a neighbour: no link",
+        "1 message stays on its host, to oneself or to a neighbour, 5 bytes: no link",
         "90 minutes missing between intervals count as busy as those around them",
         "19.5 hours of the day were not measured: everything is on then",
     )

@@ -9,9 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagloom.cli.inputs import Findings, sleep_policy, traffic_given
+from tagloom.cli.inputs import Findings, sleep_policy, traffic_findings, traffic_given
 from tagloom.cli.screen import GOOD, NO, Screen
 from tagloom.errors import Finding, InputError
+from tagloom.storage.text import unreadable
 from tagloom.storage.whole import write_whole
 
 if TYPE_CHECKING:
@@ -29,32 +30,37 @@ def _predict(args: argparse.Namespace, screen: Screen) -> int:
     import io
 
     from tagloom import pipeline
-    from tagloom.read import read_messages
-    from tagloom.regulate.settings_file import with_links_off
+    from tagloom.read import messages, read_messages
+    from tagloom.regulate import settings_file
     from tagloom.report import terminal
 
     all_found = Findings()
     rates, eee, power = assumptions_of(args, all_found)
     build = all_found.of(lambda: pipeline.read_build(args.build, states=False))
+    all_found.findings += traffic_findings(
+        [file for file in (args.traffic, args.profile) if file], args.seconds, args.ranks
+    )
+    if args.trace and (args.traffic or args.profile):
+        all_found.findings.append(Finding("--trace", "the messages of a run, or --traffic and --profile", "both"))
     traffic = program = None
     if build is not None:
         fabric = build.fabric
-        all_found.of(lambda: with_links_off(fabric, [], args.settings))
+        all_found.of(lambda: settings_file.with_links_off(fabric, [], args.settings))
         place = args.placement, args.seconds, args.ranks
         if args.traffic:
             traffic = all_found.of(lambda: traffic_given(args.traffic, fabric, lambda: build.routes, *place))
         if args.trace:
             both = all_found.of(lambda: read_messages(args.trace, fabric))
             program, traffic = both if both is not None else (None, None)
-            if args.traffic or args.profile:
-                found = Finding("--trace", "the messages of a run, or --traffic and --profile", "both")
-                all_found.findings.append(found)
-            elif traffic is not None and args.seconds is not None:
+            if traffic is not None and args.seconds is not None:
                 traffic = replace(traffic, seconds=args.seconds)
         if args.profile:
             profile = all_found.of(lambda: pipeline.traffic_of(args.profile, fabric, *place, profile=True))
             if profile is not None:
                 traffic = all_found.of(lambda: pipeline.with_profile(traffic, profile, f"--profile {args.profile}"))
+    else:
+        for file, expected in ((args.settings, settings_file.EXPECTED), (args.trace, messages.EXPECTED)):
+            all_found.findings += unreadable(file, expected) if file else []
     all_found.end()
     assert build is not None  # noqa: S101 - else there are findings
     every = args.eee_links == "all"

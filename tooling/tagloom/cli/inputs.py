@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tagloom.errors import Finding, InputError
-from tagloom.storage.text import read_text
+from tagloom.storage.text import read_text, unreadable
 from tagloom.units import split_address
 
 if TYPE_CHECKING:
@@ -85,6 +85,28 @@ def traffic_given(
         return pipeline.traffic_of(path, fabric, placement, seconds, ranks)
     with closing(History(path)) as kept:
         return pipeline.traffic_from(fabric, paths(), kept.snapshots(fabric.name, span), str(path))
+
+
+def traffic_findings(
+    files: Sequence[Path], seconds: float | None = None, ranks: int | None = None, span: float | None = None
+) -> list[Finding]:
+    """Return what is wrong with traffic whatever the fabric: files that cannot be opened, numbers that cannot be."""
+    from tagloom.predict.forecast import LEAST_SECONDS, MOST_SECONDS
+    from tagloom.read.patterns import PREFIX
+
+    findings = [
+        finding
+        for file in files
+        if not str(file).startswith(PREFIX)
+        for finding in unreadable(file, "a readable traffic file")
+    ]
+    if seconds is not None and not LEAST_SECONDS <= seconds <= MOST_SECONDS:
+        findings.append(Finding("--seconds", f"from {LEAST_SECONDS:g} to {MOST_SECONDS:g}", f"{seconds:g}"))
+    if ranks is not None and ranks < 1:
+        findings.append(Finding("--ranks", "1 or more", str(ranks)))
+    if span is not None and not 0 < span < math.inf:
+        findings.append(Finding("--span", "seconds above 0", f"{span:g}"))
+    return findings
 
 
 def new_file(path: Path | None, *, replace: bool) -> list[Finding]:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagloom.cli.inputs import Findings, seconds_of, traffic_given
+from tagloom.cli.inputs import Findings, seconds_of, traffic_findings, traffic_given
 from tagloom.cli.screen import GOOD, Screen
 from tagloom.cli.words import Commands, routing_words
 from tagloom.errors import Finding, InputError
@@ -41,7 +41,9 @@ def _regulate(args: argparse.Namespace, screen: Screen) -> int:
     levels, sleep = all_found.of(lambda: read_levels(args.levels), ((0,), False))
     power = all_found.of(lambda: read_power(args.power)) if args.power else None
     all_found.of(lambda: pipeline.refuse_plan(None, args.routing, args.assignment))
-    traffic = all_found.of(lambda: _traffic(args, fabric)) if fabric is not None else None
+    wrong = traffic_findings([args.traffic] if args.traffic else [], args.seconds, args.ranks, args.span)
+    all_found.findings += wrong
+    traffic = all_found.of(lambda: _traffic(args, fabric)) if fabric is not None and not wrong else None
     options = RegulateOptions(args.method, levels, sleep, args.allow == "cut", args.headroom, args.time_limit, power)
     options = replace(options, max_hops=args.max_hops)
     all_found.findings += option_findings(options, traffic)
@@ -75,8 +77,6 @@ def _traffic(args: argparse.Namespace, fabric: Fabric) -> Traffic:
     def paths() -> Routes:
         return pipeline.own_routes(fabric, args.routing, args.assignment)
 
-    if args.span is not None and args.span <= 0:
-        raise InputError([Finding("--span", "seconds above 0", f"{args.span:g}")])
     where = str(args.prometheus or args.traffic)
     if args.prometheus:
         span = args.span or PROMETHEUS_SPAN_SECONDS
@@ -99,11 +99,15 @@ def _timetable(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.report import clock
     from tagloom.share import share_directory
 
+    all_found = Findings()
     if bool(args.traffic) == (args.calendar is not None):
-        raise InputError([Finding("timetable", "--traffic FILES or --calendar FILE", "neither or both")])
-    fabric = read_fabric(args.fabric)
+        all_found.findings.append(Finding("timetable", "--traffic FILES or --calendar FILE", "neither or both"))
+    fabric = all_found.of(lambda: read_fabric(args.fabric))
     if args.calendar is not None:
-        table = read_timetable(args.calendar, args.timezone)
+        table = all_found.of(lambda: read_timetable(args.calendar, args.timezone))
+        all_found.end()
+        assert fabric is not None  # noqa: S101 - else there are findings
+        assert table is not None  # noqa: S101 - as above
         with screen.waiting("planning and proving every setting"):
             fabrics = timetabling.check_settings(fabric, table, share_directory() / "templates")
         payload = timetabling.calendar_payload(fabric, table, time.time(), fabrics)
@@ -113,16 +117,21 @@ def _timetable(args: argparse.Namespace, screen: Screen) -> int:
     options = day.TimetableOptions(
         args.settings,
         args.headroom,
-        seconds_of(args.dwell, "--dwell"),
+        all_found.of(lambda: seconds_of(args.dwell, "--dwell"), 0.0),
         args.changes,
         args.change_seconds,
         args.allow == "cut",
-        read_power(args.power) if args.power else None,
-        day.day_levels(args.levels),
+        all_found.of(lambda: read_power(args.power)) if args.power else None,
+        all_found.of(lambda: day.day_levels(args.levels), (0,)),
         args.max_hops,
     )
     zone = args.timezone or "UTC"
-    history = _history(args, fabric, zone)
+    all_found.findings += day.option_findings(options) + traffic_findings(args.traffic or [])
+    read = fabric is not None and args.traffic
+    history = all_found.of(lambda: _history(args, fabric, zone)) if read else None
+    all_found.end()
+    assert fabric is not None  # noqa: S101 - else there are findings
+    assert history is not None  # noqa: S101 - as above
     with screen.progress("settings sought") as note:
         planner = timetabling.planner(fabric, share_directory() / "templates")
         found = day.timetable(fabric, history, planner, options, note, time.monotonic)

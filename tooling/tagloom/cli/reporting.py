@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tagloom import __version__
 from tagloom.cli.forecasting import assumptions_of
-from tagloom.cli.inputs import LAB, Findings, listening_at, traffic_given
+from tagloom.cli.inputs import LAB, Findings, listening_at, traffic_findings, traffic_given
 from tagloom.cli.screen import GOOD, NO, Screen
 from tagloom.errors import Finding, InputError
 from tagloom.plain_text import printable
@@ -37,6 +37,9 @@ def _report(args: argparse.Namespace, screen: Screen) -> int:
     if args.output is None and not args.serve:
         all_found.findings.append(Finding("report", "-o FILE or --serve [HOST:]PORT", "neither"))
     given = _given(args, all_found)
+    all_found.findings += traffic_findings(
+        [file for file in (args.traffic, args.profile) if file], args.seconds, args.ranks
+    )
     with screen.waiting("proving, loading and drawing"):
         found = all_found.of(lambda: _made(args, given))
         all_found.end()

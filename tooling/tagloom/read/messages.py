@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from tagloom.records.fabric import Fabric
 
+EXPECTED = "a readable file of a run's messages"
 HEADER = ("step", "source", "destination", "bytes", "compute_seconds")
 MOST_CELLS = 10_000_000  # steps x hosts that are replayed; beyond it the steps are likely numbered by time
 
@@ -30,7 +31,7 @@ def read_messages(path: Path, fabric: Fabric) -> tuple[Program, Traffic]:
     without a destination says only how long its source computes before it sends. ``# seconds: N`` says how long the
     run took with all links awake. Raises InputError with all findings, also for messages between networks.
     """
-    lines = read_text(path, "a readable file of a run's messages").splitlines()
+    lines = read_text(path, EXPECTED).splitlines()
     findings: list[Finding] = []
     seconds = stated_seconds(path, lines, findings)
     rows = split_rows(lines, str(path))

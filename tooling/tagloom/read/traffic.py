@@ -117,7 +117,8 @@ def _remark_of(size: float, count: float) -> tuple[str, ...]:
     """Return a remark on bytes and messages that stay on their host, none if there are none."""
     if not count:
         return ()
-    return (f"{count:,.0f} messages of {size:,.0f} bytes stay on their hosts, to oneself or to a neighbour: no link",)
+    what = "1 message stays on its host" if count == 1 else f"{count:,.0f} messages stay on their hosts"
+    return (f"{what}, to oneself or to a neighbour, {size:,.0f} bytes: no link",)
 
 
 def _flows(path: Path, fabric: Fabric, placement: str) -> Traffic:

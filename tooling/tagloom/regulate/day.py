@@ -134,7 +134,8 @@ def timetable(
     helps, of the intervals that share settings. The schedule among all settings found is decided exactly
     (`regulate.timetable`). Raises PlanError with times and places if traffic does not fit even with everything on.
     """
-    _check(fabric, options)
+    if findings := [*option_findings(options), *own_ways_findings(fabric), *hops_findings(fabric, options.max_hops)]:
+        raise InputError(findings)
     search = _Search(fabric, history, planner, options, clock)
     members, leaves = groups(history.rate, search.regular, LEAVES)
     regular = np.flatnonzero(search.regular)
@@ -494,7 +495,8 @@ def day_levels(text: str) -> tuple[int, ...]:
     return levels
 
 
-def _check(fabric: Fabric, options: TimetableOptions) -> None:
+def option_findings(options: TimetableOptions) -> list[Finding]:
+    """Return what is wrong with the options whatever the fabric."""
     rows = [
         ("--most-settings", options.settings, 1 <= options.settings <= 16, "1 to 16"),
         ("--headroom", options.headroom, 0 <= options.headroom < 1, "a share from 0 to less than 1"),
@@ -502,9 +504,7 @@ def _check(fabric: Fabric, options: TimetableOptions) -> None:
         ("--changes", options.changes_a_day, 0 <= options.changes_a_day <= 96, "0 to 96 a day"),
         ("--change-seconds", options.change_seconds, 0 <= options.change_seconds <= 3600, "0 to 3600 seconds"),
     ]
-    findings = [Finding(where, expected, f"{value:g}") for where, value, good, expected in rows if not good]
-    if findings := [*findings, *own_ways_findings(fabric), *hops_findings(fabric, options.max_hops)]:
-        raise InputError(findings)
+    return [Finding(where, expected, f"{value:g}") for where, value, good, expected in rows if not good]
 
 
 def _fits(fabric: Fabric, history: History, load: NDArray[np.float64]) -> None:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from tagloom.records.routes import Routes
     from tagloom.records.settings import LinkSettings, NetworkSettings
 
+EXPECTED = "settings made by tagloom regulate"
+
 
 def to_json(fabric: Fabric, settings: LinkSettings) -> dict[str, Any]:
     """Return chosen settings with the keys of the command line; `off`, `slowed`, `asleep` name links by both ends."""
@@ -146,7 +148,7 @@ def with_links_off(fabric: Fabric, ends: Collection[str], settings: Path | None)
     if dead.issuperset(i for i, switch in enumerate(fabric.switches) if switch.up):
         findings.append(Finding("--off", "a switch that is left", "all are named"))
     if settings is not None:
-        payload = checked(SettingsForm, read_json(settings, "settings made by tagloom regulate"), str(settings))
+        payload = checked(SettingsForm, read_json(settings, EXPECTED), str(settings))
         named = [(each.ends, 0) for each in payload.off] + [(each.ends, each.mbps) for each in payload.slowed]
         for ends_of_link, mbps in named:
             links = {link_at(fabric, end) for end in ends_of_link}

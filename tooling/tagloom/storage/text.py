@@ -42,6 +42,17 @@ def read_bytes(path: Path, expected: str, most: int = MOST_BYTES) -> bytes:
     return content
 
 
+def unreadable(path: Path, expected: str) -> list[Finding]:
+    """Return the finding of a path that cannot be opened, as `read_bytes` words it; nothing of it is read."""
+    try:
+        os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+    except OSError as error:
+        return [Finding(str(path), expected, error.strerror or str(error))]
+    except ValueError:  # a NUL in the name
+        return [Finding(ascii(str(path)), expected, "no name of a file")]
+    return []
+
+
 @cache
 def _stream(device: int, inode: int, path: str, most: int) -> bytes:
     """Read a stream to its end; a second call returns the same bytes."""
