@@ -37,11 +37,10 @@ def _report(args: argparse.Namespace, screen: Screen) -> int:
     if args.output is None and not args.serve:
         all_found.findings.append(Finding("report", "-o FILE or --serve [HOST:]PORT", "neither"))
     given = _given(args, all_found)
-    all_found.findings += traffic_findings(
-        [file for file in (args.traffic, args.profile) if file], args.seconds, args.ranks
-    )
     with screen.waiting("proving, loading and drawing"):
         found = all_found.of(lambda: _made(args, given))
+        files = [file for file in (args.traffic, args.profile) if file]
+        all_found.findings += traffic_findings(files, args.seconds, args.ranks)
         all_found.end()
     assert found is not None  # noqa: S101 - else there are findings
     payload: dict[str, Any] = {

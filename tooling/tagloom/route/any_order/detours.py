@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tagloom.route.any_order.protect import Failures
     from tagloom.route.net import Ordered
 
+CLOSED, SHUNNED, OPEN = 0, 1, 2  # channels to be used not at all, where there is no other way, or at will
 ROOT, OUTSIDE = -1, -2  # instead of the position of the channel into a switch: the root, a switch outside the tree
 
 
@@ -111,29 +112,34 @@ def needed(net: Along, sources: NDArray[np.int32], trees: NDArray[np.int32]) -> 
 
 
 @kernel
-def _avoids(net: Along, c: int, avoided: NDArray[np.bool_]) -> bool:
-    """Return whether a channel's link, or the switch it leaves, is to be avoided."""
-    return bool(avoided[net.first[c]]) or (net.second[c] >= 0 and bool(avoided[net.second[c]]))
+def _sort_channels(net: Along, dead: int, avoided: NDArray[np.bool_], use: NDArray[np.int8]) -> None:
+    """Mark each channel as CLOSED by a failure, SHUNNED as its link or the switch it leaves is avoided, or OPEN."""
+    for c in range(len(use)):
+        use[c] = OPEN
+        if avoided[net.first[c]] or (net.second[c] >= 0 and avoided[net.second[c]]):
+            use[c] = SHUNNED
+        if net.first[c] == dead or net.second[c] == dead or net.third[c] == dead:
+            use[c] = CLOSED
 
 
 @kernel
-def _grow(  # noqa: C901, PLR0912, PLR0913 - one compiled loop: split, each part would take all of its arrays
+def _grow(
     net: Along,
     root: int,
-    dead: int,
-    avoided: NDArray[np.bool_],
+    use: NDArray[np.int8],
     time: NDArray[np.int32],
     level: NDArray[np.int32],
     early: NDArray[np.int32],
     queue: NDArray[np.int32],
     foremost: int,
 ) -> None:
-    """Grow a tree from `root` past a failure to all that ascending paths reach, around `avoided` failures if possible.
+    """Grow a tree from `root` to all that ascending paths reach by channels not CLOSED, by OPEN ones if possible.
 
     First level by level, by the earliest channel. The rest, or with `foremost` everything, is reached by the earliest
     arrivals, which reach everything and form a tree. `time` gets positions of channels, ROOT and OUTSIDE.
     """
     n, m = len(time), len(net.tail)
+    tail, head = net.tail, net.head
     for v in range(n):
         time[v], level[v] = -2, -1
     time[root], level[root] = -1, 0
@@ -144,10 +150,8 @@ def _grow(  # noqa: C901, PLR0912, PLR0913 - one compiled loop: split, each part
         begin += 1
         for j in range(net.out_start[u], net.out_start[u + 1]):
             c = net.out[j]
-            if c <= time[u] or _is_dead(net, c, dead):
-                continue
-            v = net.head[c]
-            if _avoids(net, c, avoided) or v == root:
+            v = head[c]
+            if c <= time[u] or use[c] != OPEN or v == root:
                 continue
             if level[v] < 0:
                 level[v], time[v] = level[u] + 1, c
@@ -155,17 +159,13 @@ def _grow(  # noqa: C901, PLR0912, PLR0913 - one compiled loop: split, each part
                 end += 1
             elif level[v] == level[u] + 1 and c < time[v]:
                 time[v] = c
-    for careful in (True, False):
+    for least in (OPEN, SHUNNED):
         for v in range(n):
             early[v] = m
         early[root] = -1
         for c in range(m):
-            if _is_dead(net, c, dead):
-                continue
-            if careful and _avoids(net, c, avoided):
-                continue
-            if early[net.tail[c]] < c < early[net.head[c]]:
-                early[net.head[c]] = c
+            if use[c] >= least and early[tail[c]] < c < early[head[c]]:
+                early[head[c]] = c
         for i in range(n):
             v = i
             if level[v] >= 0 or early[v] == m:
@@ -173,7 +173,7 @@ def _grow(  # noqa: C901, PLR0912, PLR0913 - one compiled loop: split, each part
             while True:
                 c = early[v]
                 level[v], time[v] = 0, c
-                v = net.tail[c]
+                v = tail[c]
                 if level[v] >= 0 and time[v] < c:
                     break
 
@@ -261,38 +261,90 @@ def _survey(  # noqa: C901, PLR0912 - one compiled loop: split, each part would 
 
 
 @kernel
+def _count_bits(x: np.uint64) -> np.int64:
+    """Return how many bits of a word are set, by sums in ever wider fields of it."""
+    x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@kernel
+def _pack(flags: NDArray[np.bool_], words: NDArray[np.uint64]) -> None:
+    """Write flags as bits: flag i is bit ``i & 63`` of word ``i >> 6``."""
+    for w in range(len(words)):
+        words[w] = 0
+    for i in range(len(flags)):
+        if flags[i]:
+            words[i >> 6] |= np.uint64(1) << np.uint64(i & 63)
+
+
+@kernel
+def _has_bit(words: NDArray[np.uint64], i: int) -> bool:
+    """Return whether number i is in a set."""
+    return bool((words[i >> 6] >> np.uint64(i & 63)) & np.uint64(1))
+
+
+@kernel
+def _transpose(block: NDArray[np.uint64]) -> None:
+    """Transpose 64 x 64 bits in place, bit j of word i against bit i of word j, by halves of halves."""
+    width, mask = 32, np.uint64(0xFFFFFFFF)
+    while width:
+        for i in range(64):
+            if not i & width:
+                moved = ((block[i] >> np.uint64(width)) ^ block[i + width]) & mask
+                block[i] ^= moved << np.uint64(width)
+                block[i + width] ^= moved
+        width >>= 1
+        mask ^= mask << np.uint64(width)
+
+
+@kernel
+def _hearing(net: Along, sources: NDArray[np.int32]) -> NDArray[np.uint64]:
+    """Return after which failures ascending paths from each source reach each switch, uint64[n, S, ceil(F / 64)]."""
+    count, n, words = net.reach.shape
+    found = np.zeros((n, len(sources), (count + 63) // 64), np.uint64)
+    block = np.empty(64, np.uint64)
+    for i in range(found.shape[2]):
+        for k in range(len(sources)):
+            for w in range(words):
+                for j in range(64):
+                    block[j] = net.reach[64 * i + j, sources[k], w] if 64 * i + j < count else np.uint64(0)
+                _transpose(block)
+                for j in range(min(64, n - 64 * w)):
+                    found[64 * w + j, k, i] = block[j]
+    return found
+
+
+@kernel
 def _covers(
     net: Along,
     sources: NDArray[np.int32],
-    open_cases: NDArray[np.bool_],
+    open_cases: NDArray[np.uint64],
     legal: NDArray[np.bool_],
-    holds: NDArray[np.bool_],
+    holds: NDArray[np.uint64],
     span: NDArray[np.uint64],
-    covered: NDArray[np.bool_],
+    hearing: NDArray[np.uint64],
+    covered: NDArray[np.uint64],
 ) -> int:
     """Mark the open (source, failure) that a tree serves in full, and return their number."""
-    everything = True
-    for w in range(len(span)):
-        everything = everything and span[w] == net.hosts[w]
     count = 0
     for k in range(len(sources)):
-        s = sources[k]
-        if not legal[s]:
-            covered[k, :] = False
-            continue
-        for f in range(open_cases.shape[1]):
-            good = open_cases[k, f] and not holds[f]
-            if good and not everything:
-                for w in range(len(span)):
-                    good = good and not (net.reach[f, s, w] & net.hosts[w] & ~span[w])
-            covered[k, f] = good
-            count += good
+        for i in range(covered.shape[1]):
+            covered[k, i] = open_cases[k, i] & ~holds[i] if legal[sources[k]] else np.uint64(0)
+    for h in range(len(legal)):
+        if _has_bit(net.hosts, h) and not _has_bit(span, h):
+            covered &= ~hearing[h]  # the source reaches a host that the tree leaves out
+    for k in range(len(sources)):
+        for i in range(covered.shape[1]):
+            count += int(_count_bits(covered[k, i]))
     return count
 
 
 class Room(NamedTuple):
-    """Work arrays of the search for trees: by switch, by failure, by source and failure."""
+    """Work arrays of the search for trees: by channel, switch, failure, and source; sets of failures as bits."""
 
+    use: NDArray[np.int8]
     time: NDArray[np.int32]
     level: NDArray[np.int32]
     early: NDArray[np.int32]
@@ -300,29 +352,43 @@ class Room(NamedTuple):
     near: NDArray[np.int32]
     legal: NDArray[np.bool_]
     kept: NDArray[np.bool_]
-    holds: NDArray[np.bool_]
+    breaks: NDArray[np.bool_]
+    holds: NDArray[np.uint64]
     span: NDArray[np.uint64]
-    covered: NDArray[np.bool_]
+    hearing: NDArray[np.uint64]
+    covered: NDArray[np.uint64]
 
 
-def _room(net: Along, sources: int) -> Room:
+def _room(net: Along, sources: NDArray[np.int32]) -> Room:
     count, n, words = net.reach.shape
     whole = np.empty((4, n), np.int32)
     flags = np.empty((2, n), np.bool_)
+    failed = np.empty((1 + len(sources), -(-count // 64)), np.uint64)
     return Room(
-        whole[0], whole[1], whole[2], whole[3], np.empty((3, n), np.int32), flags[0], flags[1],
-        np.empty(count, np.bool_), np.empty(words, np.uint64), np.empty((sources, count), np.bool_),
+        np.empty(len(net.tail), np.int8), whole[0], whole[1], whole[2], whole[3],
+        np.empty((3, n), np.int32), flags[0], flags[1],
+        np.empty(count, np.bool_), failed[0], np.empty(words, np.uint64), _hearing(net, sources), failed[1:],
     )  # fmt: skip
 
 
 @kernel
 def _serve(
-    net: Along, sources: NDArray[np.int32], time: NDArray[np.int32], wanted: NDArray[np.bool_], room: Room
+    net: Along, sources: NDArray[np.int32], time: NDArray[np.int32], wanted: NDArray[np.uint64], room: Room
 ) -> int:
     """Mark in `room.covered` the wanted (source, failure) that a tree serves, and return their number."""
     _prune(net, time, room.kept)
-    _survey(net, time, room.legal, room.holds, room.span, room.queue, room.near)
-    return _covers(net, sources, wanted, room.legal, room.holds, room.span, room.covered)
+    _survey(net, time, room.legal, room.breaks, room.span, room.queue, room.near)
+    _pack(room.breaks, room.holds)
+    return _covers(net, sources, wanted, room.legal, room.holds, room.span, room.hearing, room.covered)
+
+
+@kernel
+def _packed(flags: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """Return flags by source and failure as bits, uint64[S, ceil(F / 64)]."""
+    words = np.empty((flags.shape[0], (flags.shape[1] + 63) // 64), np.uint64)
+    for k in range(len(flags)):
+        _pack(flags[k], words[k])
+    return words
 
 
 @kernel
@@ -336,40 +402,52 @@ def _shared(
     found: NDArray[np.int32],
 ) -> int:
     """Take the tree that serves most open cases, repeatedly, up to `most` trees; return their number."""
-    open_cases = wanted.copy()
-    count, taken = open_cases.shape[1], 0
+    open_cases = _packed(wanted)
+    count, taken = wanted.shape[1], 0
     avoided = np.zeros(count, np.bool_)
+    unserved = np.empty(count, np.int64)  # sources of each failure
     best = np.empty(len(room.time), np.int32)
     while taken < most:
-        worst, dead = 0, -1
-        for f in range(count):
-            sources_open = open_cases[:, f].sum()
-            if sources_open > worst:
-                worst, dead = sources_open, f
-        if dead < 0:
+        unserved[:] = 0
+        for k in range(len(sources)):
+            for f in range(count):
+                unserved[f] += _has_bit(open_cases[k], f)
+        dead = int(np.argmax(unserved))
+        worst = unserved[dead]
+        if worst == 0:
             break
         for f in range(net.links):  # avoid links whose failure leaves many sources unserved
-            avoided[f] = 2 * open_cases[:, f].sum() > worst
+            avoided[f] = 2 * unserved[f] > worst
+        _sort_channels(net, dead, avoided, room.use)
         top = 0
         for r in roots:
             if net.links + r == dead:
                 continue
             for foremost in (1, 0):
-                _grow(net, r, dead, avoided, room.time, room.level, room.early, room.queue, foremost)
+                _grow(net, r, room.use, room.time, room.level, room.early, room.queue, foremost)
                 served = _serve(net, sources, room.time, open_cases, room)
-                if served > top and room.covered[:, dead].any():
+                if served > top and _any_of(room.covered, dead):
                     top = served
                     best[:] = room.time
         if top == 0:
             for k in range(len(sources)):  # no tree from these roots serves it, but one from a source itself does
-                if open_cases[k, dead]:
-                    _grow(net, sources[k], dead, avoided, best, room.level, room.early, room.queue, 0)
+                if _has_bit(open_cases[k], dead):
+                    _grow(net, sources[k], room.use, best, room.level, room.early, room.queue, 0)
                     break
         found[taken] = best
         taken += 1
         _serve(net, sources, found[taken - 1], open_cases, room)
         open_cases &= ~room.covered
     return taken
+
+
+@kernel
+def _any_of(cases: NDArray[np.uint64], failure: int) -> bool:
+    """Return whether (source, failure) is marked for any source."""
+    for k in range(len(cases)):  # noqa: SIM110 - compiled
+        if _has_bit(cases[k], failure):
+            return True
+    return False
 
 
 def shared_trees(
@@ -384,7 +462,7 @@ def shared_trees(
     limit = int(min(most, wanted.sum()))
     found = np.empty((limit, n), np.int32)
     some = np.unique(np.linspace(0, n - 1, min(n, roots)).astype(np.int32))
-    return found[: _shared(net, sources, wanted, some, limit, _room(net, len(sources)), found)]
+    return found[: _shared(net, sources, wanted, some, limit, _room(net, sources), found)]
 
 
 @kernel
@@ -401,8 +479,9 @@ def _choose(
     n = len(net.out_start) - 1
     least = np.full(wanted.shape, np.inf)
     depth = np.empty(n, np.int64)
+    cases = _packed(wanted)
     for t in range(len(trees)):
-        if _serve(net, sources, trees[t], wanted, room) == 0:
+        if _serve(net, sources, trees[t], cases, room) == 0:
             continue
         for k in range(len(sources)):
             if not room.covered[k].any():
@@ -415,7 +494,7 @@ def _choose(
                     depth[net.head[c]] = depth[net.tail[c]] + 1
                     hops += weight[net.head[c]] * depth[net.head[c]]
             for f in range(wanted.shape[1]):
-                if room.covered[k, f] and hops < least[k, f]:
+                if _has_bit(room.covered[k], f) and hops < least[k, f]:
                     least[k, f], choice[k, f] = hops, t
 
 
@@ -431,7 +510,7 @@ def chosen(
     `weight` counts the hosts of each switch. Branches that lead to no host are cut off `trees`, in place.
     """
     choice = np.full(wanted.shape, -1, np.int32)
-    _choose(net, sources, weight, wanted, trees, _room(net, len(sources)), choice)
+    _choose(net, sources, weight, wanted, trees, _room(net, sources), choice)
     return choice
 
 
