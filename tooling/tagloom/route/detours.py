@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from tagloom.records.routes import Routes
     from tagloom.route.net import Net
 
-# roots tried for shared trees: at most ROOTS, and about TRIED in all over (source, failure)
-ROOTS, TRIED = 64, 1_000_000
+# Roots of each shared tree: MOST_TRIED by the switches and channels that each is grown over, but LEAST_ROOTS
+LEAST_ROOTS, MOST_TRIED = 4, 1 << 25
 STARTS = 16  # orders that a search begins from
 
 
@@ -156,9 +156,8 @@ def find_detours(
     else:
         base = np.unique(trees, axis=0)
         left = wanted & (chosen(paths, sources, net.weight, wanted, base) < 0)
-        pool = np.concatenate(
-            [base, shared_trees(paths, sources, left, most, max(4, min(ROOTS, TRIED // max(1, wanted.size))))]
-        )
+        roots = max(LEAST_ROOTS, MOST_TRIED // max(1, len(net.switch) * len(net.channel)))
+        pool = np.concatenate([base, shared_trees(paths, sources, left, most, roots)])
         taken, own = chosen(paths, sources, net.weight, wanted, pool), len(base)
     rows = np.where(taken >= 0, np.arange(len(sources))[:, None] * len(pool) + taken, -1)
     different = np.unique(rows[rows >= 0])

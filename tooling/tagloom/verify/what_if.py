@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import networkx as nx
 import numpy as np
 
 from tagloom.errors import Finding, InputError
@@ -243,6 +244,8 @@ class _FailureTally:
         self.home = np.array([tours.of_host.get(pair, -1) for pair in enumerate(home)], np.int64)
         self.pairs, self.moved = fabric.same_network, set[tuple[int, int]]()
         into = fabric.head[tours.channel] if len(tours.channel) else tours.channel
+        self.label = self._labels((-1, -1))
+        self.bridges, self.joints = _cuts(fabric)
         self.by_link = _sorted(tours.channel // 2, len(fabric.links))
         self.by_switch = _sorted(into, len(fabric.switches))
         self.options: dict[int, list[int]] = {}
@@ -250,17 +253,32 @@ class _FailureTally:
             self.options.setdefault(h, []).append(t)
         self.protected = self.unprotected = self.saved = self.cut = self.worst = self.pvids = 0
         self.losses: list[Loss] = []
+        # (tour, host) that no frame passes; the last row is for no tour
+        self.broken = np.append(~tours.arrives, np.ones((1, len(fabric.hosts)), np.bool_), axis=0)
+        which, times = np.unique(self.home[self.home >= 0], return_counts=True)
+        self.home_load: NDArray[np.float64] = times.astype(np.float64) @ tours.load[which]
         load, hops = self._load(self.home)
         self.load_before, self.hops_before = int(load.max(initial=0)), int(hops)
         self.load, self.hops = self.load_before, self.hops_before
 
     def _load(self, taken: NDArray[np.int64]) -> tuple[NDArray[np.float64], float]:
-        which, times = np.unique(taken[taken >= 0], return_counts=True)
-        load: NDArray[np.float64] = times.astype(np.float64) @ self.tours.load[which]
+        """Return how many pairs pass each channel, float64[C], and the channels on the paths of all together."""
+        changed = np.flatnonzero(taken != self.home)
+        new, old = taken[changed], self.home[changed]
+        load = self.home_load + self.tours.load[new[new >= 0]].sum(axis=0) - self.tours.load[old[old >= 0]].sum(axis=0)
         return load, float(load.sum())
 
     def _connected(self, part: Part) -> NDArray[np.bool_]:
         """Return the ordered pairs of hosts of one network that are alive and connected, bool[H, H]."""
+        link, switch = part
+        label = self._labels(part) if link in self.bridges or switch in self.joints else self.label
+        near = label[self.fabric.host_switch]
+        near[self.fabric.host_switch == switch] = -1
+        together: NDArray[np.bool_] = (near[:, None] == near[None, :]) & (near >= 0)[:, None] & self.pairs
+        return together
+
+    def _labels(self, part: Part) -> NDArray[np.int32]:
+        """Return the number of each switch's component without a part, int32[N]."""
         from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - a third of a second few commands need
 
         fabric, (link, switch) = self.fabric, part
@@ -268,23 +286,20 @@ class _FailureTally:
         a, b = fabric.tail[2 * up], fabric.head[2 * up]
         kept = (up != link) & (a != switch) & (b != switch)
         near = matrix(len(fabric.switches), a[kept].astype(np.int64), b[kept].astype(np.int64))
-        label = connected_components(near, directed=False)[1][fabric.host_switch]
-        label[fabric.host_switch == switch] = -1
-        together: NDArray[np.bool_] = (label[:, None] == label[None, :]) & (label >= 0)[:, None] & self.pairs
-        return together
+        label: NDArray[np.int32] = connected_components(near, directed=False)[1]
+        return label
 
-    def _broken(self, part: Part) -> NDArray[np.bool_]:
-        """Return which (tour, host) no frame passes any more, bool[T + 1, H]; the last row is for no tour."""
+    def _passing(self, part: Part) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the tours and hosts whose frames pass a part, int32[R] each."""
         link, _ = part
         order, start = self.by_link if link >= 0 else self.by_switch
         rows = order[start[max(part)] : start[max(part) + 1]]
-        broken = np.append(~self.tours.arrives, np.ones((1, self.pairs.shape[0]), np.bool_), axis=0)
-        broken[self.tours.tour[rows], self.tours.host[rows]] = True
-        return broken
+        return self.tours.tour[rows], self.tours.host[rows]
 
     def lose(self, part: Part, moves: dict[int, int] | None) -> None:
         """Remove a part, move hosts by `moves` or, with None, to serve most pairs, and count."""
-        connected, broken = self._connected(part), self._broken(part)
+        connected, broken, passing = self._connected(part), self.broken, self._passing(part)
+        broken[passing] = True
         before = broken[self.home] & connected
         taken = self.home.copy()
         if moves is not None:
@@ -299,6 +314,7 @@ class _FailureTally:
                         taken[h] = options[i] if left[i] < before[h].sum() else taken[h]
                         break
         after = broken[taken] & connected
+        broken[passing] = ~self.tours.arrives[passing]
         unprotected, total = int(after.sum()), int(connected.sum())
         cut, saved = self.pairs.sum() - total, int((before & ~after).sum())
         self.protected += total - unprotected
@@ -340,6 +356,18 @@ class _FailureTally:
             losses=tuple(self.losses),
             dependencies=np.divmod(self.legal.keys, self.legal.channels),
         )
+
+
+def _cuts(fabric: Fabric) -> tuple[set[int], set[int]]:
+    """Return the links, and the switches, whose loss alone parts others that are up."""
+    graph = nx.Graph()
+    between: dict[tuple[int, int], list[int]] = {}
+    for i in np.flatnonzero(fabric.channel_up[::2]).tolist():
+        ends = sorted((int(fabric.tail[2 * i]), int(fabric.head[2 * i])))
+        between.setdefault((ends[0], ends[1]), []).append(i)
+    graph.add_edges_from(between)
+    alone = (between[min(a, b), max(a, b)] for a, b in nx.bridges(graph))
+    return {links[0] for links in alone if len(links) == 1}, set(nx.articulation_points(graph))
 
 
 def _sorted(of: NDArray[np.int32], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
