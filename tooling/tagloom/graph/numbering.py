@@ -26,7 +26,8 @@ def renumbered(before: FabricState, after: FabricState, first_vlan: int) -> Fabr
     old_ids = {v for state in before.values() for v in state.vlans.tolist()}
     known = {vlan_fingerprint(before, v): v for v in sorted(owned(before))}
     mine = sorted(owned(after))
-    number = {v: known[c] for v in mine if (c := vlan_fingerprint(after, v)) in known}
+    given = {v: v for v in mine if v < first_vlan}  # by the operator: hosts use them
+    number = given | {v: known[c] for v in mine if v not in given and (c := vlan_fingerprint(after, v)) in known}
     taken = old_ids | set(number.values()) | {v for v in mine if v not in old_ids}
     unused = first_vlan
     for v in mine:

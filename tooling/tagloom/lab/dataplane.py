@@ -194,7 +194,8 @@ class Dataplane:
     def plug(self, fabric: Fabric) -> None:
         """Take the hosts of a fabric, of the same switches and links, in place of those that were plugged in."""
         self.fabric = fabric
-        self._host_at = {(h.switch, h.port): h for h in fabric.hosts}
+        self._host_at = {(h.switch, h.port, h.tag): h for h in fabric.hosts}
+        self._plugged = {(h.switch, h.port) for h in fabric.hosts}
         self._host = {host.name: host for host in stand_ins(fabric)}
 
     def configure(self, states: FabricState) -> None:
@@ -364,7 +365,7 @@ class Dataplane:
         if origin.switch in self._down:
             flight.broken.add(self._down[origin.switch])
         elif self._bridges[origin.switch].up(origin.port):
-            flight.copies.append((origin.switch, origin.port, tag, 0))
+            flight.copies.append((origin.switch, origin.port, tag or origin.tag, 0))
         return flight
 
     def step(self, flight: Flight) -> None:
@@ -389,8 +390,10 @@ class Dataplane:
             if bridge.logical(port) != port:
                 continue  # its port-channel speaks for it
             cable = self._cable(switch, port, flight.sender, flight.mac)
-            host, peer = self._host_at.get((switch, port)), self._peer.get((switch, cable))
-            if host is None and peer is None:  # nothing is plugged in, or the link is down: no carrier, nothing is sent
+            peer = self._peer.get((switch, cable))
+            if (
+                (switch, port) not in self._plugged and peer is None
+            ):  # nothing is plugged in, or the link is down: no carrier, nothing is sent
                 if fault := self._fault_at(switch, cable):
                     flight.broken.add(fault)
                 continue
@@ -403,7 +406,7 @@ class Dataplane:
                 flight.broken.add(self._losing[switch, cable])
             elif peer is not None:
                 flight.copies.append((*peer, out_tag, hops + 1))
-            elif host is not None and out_tag == UNTAGGED:  # a host without VLAN interfaces drops tagged frames
+            elif host := self._host_at.get((switch, port, out_tag)):  # other tags are dropped, no interface has them
                 flight.delivered[host.name] += 1
             if hops + 1 > self._max_hops or len(flight.path) > MAX_COPIES:
                 storm = f"VLAN {vlan}: a frame of {flight.source} still circulates at {bridge.name}"

@@ -63,6 +63,7 @@ def learn(
     `pages` reads the tables on the command lines of switches whose agents show none, or of all without `ask`. `change`
     also replaces addresses in the file, `several` takes all that a port shows.
     """
+    fabric = fabric.one_host_a_port
     seen = observe_all(fabric, agents, ask, LEARNED) if ask is not None else {}
     failed = {name: shown.error for name, shown in seen.items() if shown.error}
     tables = {name: shown.vlans.learned for name, shown in seen.items() if shown.vlans.learned and not shown.error}
@@ -107,6 +108,7 @@ def import_list(fabric: Fabric, listed: HostList, *, change: bool = False, sever
     `change` also replaces addresses that differ from the file's, `several` takes all that the list has of a host. An
     unknown name is tried without its domain. If a list has no addresses, only names are compared.
     """
+    fabric = fabric.one_host_a_port
     hosts = {host.name for host in fabric.hosts}
 
     def known(name: str) -> str:

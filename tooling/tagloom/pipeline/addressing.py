@@ -37,7 +37,7 @@ def propose(old: Build, changes: Collection[AddressChange], templates: Path, dir
     new, proof, _ = plan(
         fabric,
         templates,
-        routing=old.routes.method,
+        routing="auto" if fabric.own_ways else old.routes.method,
         assignment=old.assignment,
         static_arp=old.duplicates_allowed,
         keep=old,

@@ -14,7 +14,7 @@ from tagloom.records.switch_state import FlowControl, dead_states
 from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
 from tagloom.render import lines_of, parse, read_text
 from tagloom.rollout import ProofServices
-from tagloom.route.plannable import refuse_confined, refuse_uplinks
+from tagloom.route.plannable import refuse_confined, refuse_tagged, refuse_uplinks
 from tagloom.verify import (
     Plan,
     foreign_findings,
@@ -91,6 +91,8 @@ def _with_losses(
     fabric: Fabric, state: FabricState, proof: Findings, loss: str, detours: Sequence[Detour] | None
 ) -> Findings:
     """Return a proof with the effect of single losses, as in `prove`."""
+    if loss:
+        refuse_tagged(fabric, f"--what-if {loss}")
     if loss == "entries":
         return replace(proof, missing_entry=missing_entry(fabric, state))
     if not loss:

@@ -25,6 +25,7 @@ from tagloom.read.fabric_form import (
     HostForm,
     LinkForm,
     ManagementForm,
+    NetworkForm,
     ShapeForm,
     SwitchForm,
     expected_key,
@@ -443,7 +444,7 @@ class _Reader:
         """Return the network of each host that one names: frames of a host's port are told apart by nothing else."""
         network: dict[str, str] = {}
         for name, hosts in said.items():
-            if not hosts:
+            if not hosts and not (key == "networks" and form.networks[name].tagged):
                 self.find((key, name), "at least one host", "none")
             for i, host in enumerate(hosts):
                 path: Path_ = (key, name, i)
@@ -515,6 +516,7 @@ class _Reader:
             network = draft.networks.get(name, DEFAULT_NETWORK) if form.networks else ""
             networks = network, draft.former_networks.get(name)
             hosts.append(Host(name, index[switch], port, macs[0] if macs else 0, macs[1:], uplink, *networks))
+        hosts = _with_tags(hosts, draft.networks, self._tags(form, draft))
         self._overfull(overfull, draft)
         dead = {index[name] for name, switch in draft.switches.items() if not switch.up}
         if dead and len(dead) == len(index):
@@ -539,7 +541,8 @@ class _Reader:
             returned_ports=form.returned_ports,
             spanning_tree=form.spanning_tree,
             renamed=tuple(sorted(form.renamed.items())),
-            routings=tuple(sorted((name, part.routing) for name, part in form.networks.items() if part.routing)),
+            routings=tuple(sorted((n, part.routing or "tree") for n, part in form.networks.items() if _own_way(part))),
+            tags=tuple(sorted((name, part.vlan) for name, part in form.networks.items() if part.vlan)),
         )
         for finding in without_port_spanning_tree(fabric) if form.spanning_tree == "outside" else ():
             self.find(("spanning_tree",), finding.expected, finding.actual)
@@ -570,6 +573,34 @@ class _Reader:
             for n in set(range(len(links))) - kept:
                 barred[n].append(name)
         return [replace(link, barred=tuple(names)) for link, names in zip(links, barred, strict=True)]
+
+    def _tags(self, form: FabricForm, draft: _Draft) -> dict[str, list[tuple[str, int]]]:
+        """Return the networks that the ports of hosts carry tagged, with their VLANs, by the hosts' names."""
+        tags: dict[str, list[tuple[str, int]]] = {}
+        taken: dict[int, str] = {}
+        for name, part in sorted(form.networks.items()):
+            path: Path_ = ("networks", name)
+            if part.vlan is None:
+                if part.tagged:
+                    self.find((*path, "tagged"), "vlan beside it: the id that its frames have", "none")
+                continue
+            if part.vlan >= form.vlans.first:
+                rule = f"a VLAN below vlans.first ({form.vlans.first}): no plan takes it"
+                self.find((*path, "vlan"), rule, str(part.vlan))
+            if form.management is not None and form.management.vlan == part.vlan:
+                self.find((*path, "vlan"), "another VLAN than that of the switches", str(part.vlan))
+            if (other := taken.setdefault(part.vlan, name)) != name:
+                self.find((*path, "vlan"), "a VLAN of its own", f"{part.vlan} (that of {other})")
+            if part.routing not in {None, "tree"}:
+                self.find((*path, "routing"), "tree beside vlan: a port has one id for the network", str(part.routing))
+            for i, host in enumerate(part.tagged):
+                if host not in draft.hosts and host not in form.hosts:
+                    rule = f"a host of this fabric{nearest(host, draft.hosts)}"
+                    self.find((*path, "tagged", i), rule, repr(host))
+                elif host in part.tagged[:i] or host in part.hosts:
+                    self.find((*path, "tagged", i), "each host once", f"{host} twice")
+                tags.setdefault(host, []).append((name, part.vlan))
+        return tags
 
     def _connected(self, fabric: Fabric) -> bool:
         """Check that links that are up connect all hosts, and that every other switch is cabled to them at least."""
@@ -683,6 +714,24 @@ class _Reader:
             why = f"taken by {taken[name, port]}" if (name, port) in taken else "reserved"
             self.find(path, "a free port", f"{name}:{platform.port_name(port)} ({why})")
         taken.setdefault((name, port), label)
+
+
+def _own_way(part: NetworkForm) -> bool:
+    return part.routing is not None or part.vlan is not None
+
+
+def _with_tags(hosts: list[Host], untagged: dict[str, str], tags: dict[str, list[tuple[str, int]]]) -> list[Host]:
+    """Return hosts with those that stand for networks which a port carries tagged, by its host's name."""
+    beside, first = list[Host](), list[Host]()
+    for host in hosts:
+        carried = tags.get(host.name, [])
+        if carried and host.name not in untagged:  # its port carries nothing untagged
+            (network, tag), *carried = carried
+            first.append(replace(host, network=network, tag=tag))
+        else:
+            first.append(host)
+        beside += [replace(host, name=f"{host.name}@{network}", network=network, tag=tag) for network, tag in carried]
+    return first + beside
 
 
 def _unreached(switches: list[int], links: list[Link]) -> list[int]:

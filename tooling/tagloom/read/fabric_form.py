@@ -75,6 +75,8 @@ class NetworkForm(Form):
     """One network: its hosts, and what it does not share with the others."""
 
     hosts: list[str] = []
+    tagged: list[str] = []
+    vlan: int | None = Field(None, ge=2, le=4094)
     routing: str | None = None
     links: list[str] | None = None
 

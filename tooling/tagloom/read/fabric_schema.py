@@ -57,7 +57,9 @@ WORDS = {
         "lag": "Whether its cables are one aggregated link; or the numbers of the groups at both ends.",
     },
     "NetworkForm": {
-        "hosts": "Its hosts.",
+        "hosts": "Hosts whose port carries its frames untagged.",
+        "tagged": "Hosts whose port carries its frames tagged with `vlan`, whatever else it carries.",
+        "vlan": "The id of its one VLAN, below the plan's; `tagged` needs it.",
         "routing": "Its own routing, in place of the plan's.",
         "links": "The links that it may use, each named by one of its ends; without it, all.",
     },

@@ -64,7 +64,7 @@ def format_fabric(fabric: Fabric) -> str:
     lines.append("switches:")
     lines += map(_switch, fabric.switches)
     lines.append("hosts:" if fabric.hosts else "hosts: {}")
-    for host in fabric.hosts:
+    for host in (host for host in fabric.hosts if not host.beside):
         at = fabric.switches[host.switch].name
         port = model[at].port_name(host.port)
         lines.append(f"  {word(host.name)}: {{switch: {word(at)}, port: {quoted(port)}{_addresses(host)}}}")
@@ -90,8 +90,10 @@ def _networks(fabric: Fabric) -> list[str]:
     for key in ("network", "former_network"):
         members: dict[str, list[str]] = {}
         for host in fabric.hosts:
-            if name := getattr(host, key):
+            if (name := getattr(host, key)) and not host.tag:
                 members.setdefault(name, []).append(word(host.name))
+            elif name:
+                members.setdefault(name, [])
         lines += [f"{key}s:"] if members else []
         own = {name: _own_ways(fabric, name) for name in members} if key == "network" else {}
         for name, hosts in sorted(members.items()):
@@ -104,6 +106,9 @@ def _own_ways(fabric: Fabric, network: str) -> str:
     """Return what a network has of its own: its routing, the links that it may use."""
     routing = dict(fabric.routings).get(network, "")
     said = f", routing: {word(routing)}" if routing else ""
+    if vlan := dict(fabric.tags).get(network):
+        tagged = (word(host.name.partition("@")[0]) for host in fabric.hosts if host.tag and host.network == network)
+        said += f", vlan: {vlan}, tagged: [{', '.join(tagged)}]"
     if any(network in link.barred for link in fabric.links):
         ends = ((fabric.switches[link.a], link.cables[0][0]) for link in fabric.links if network not in link.barred)
         words = (quoted(f"{switch.name}:{platforms.of(switch).port_name(port)}") for switch, port in ends)

@@ -70,6 +70,8 @@ class Host:
     destination of static entries: an uplink without, or a host that has none in `Fabric.by_further_addresses`.
     `network` names the host network it belongs to: only hosts of one network may reach each other. `former_network` is
     that of the other fabric, where one stands for what two have, as between the waves of a rollout; None for the same.
+    `tag` is the VLAN id that its network's frames have at its port, 0 for none. A port that carries several networks
+    has a host for each: the first of them bears the name, each other is `beside` it, as NAME@NETWORK.
     """
 
     name: str
@@ -80,6 +82,12 @@ class Host:
     uplink: bool = False
     network: str = ""
     former_network: str | None = None
+    tag: int = 0
+
+    @property
+    def beside(self) -> bool:
+        """Return whether another host of its port bears the name."""
+        return "@" in self.name
 
     @property
     def networks(self) -> tuple[str, str]:
@@ -161,6 +169,7 @@ class Fabric:
     spanning_tree   where it runs: off (on no port), or outside (on all ports but the fabric's)
     renamed         switches that had another name, as (former name, name)
     routings        networks that have a routing of their own, as (network, routing) ascending
+    tags            networks in a VLAN whose id is given, as (network, VLAN) ascending
     """
 
     name: str
@@ -178,6 +187,7 @@ class Fabric:
     spanning_tree: str = "off"
     renamed: tuple[tuple[str, str], ...] = ()
     routings: tuple[tuple[str, str], ...] = ()
+    tags: tuple[tuple[str, int], ...] = ()
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -241,10 +251,26 @@ class Fabric:
 
     @cached_property
     def port_host(self) -> NDArray[np.int32]:
-        """Return the host at [switch, port number], -1 if there is none, int32[N, ports + 1]."""
+        """Return the host at [switch, port number], of several the first, -1 for none, int32[N, ports + 1]."""
         table = np.full((len(self.switches), max(self.ports, default=0) + 1), -1, np.int32)
-        table[self.host_switch, self.host_port] = np.arange(len(self.hosts))
+        _, first = np.unique(self.host_switch * np.int64(table.shape[1]) + self.host_port, return_index=True)
+        table[self.host_switch[first], self.host_port[first]] = first
         return table
+
+    @property
+    def one_host_a_port(self) -> Fabric:
+        """Return the fabric without hosts beside others of their ports: a port's addresses are those of one."""
+        return replace(self, hosts=tuple(h for h in self.hosts if not h.beside)) if self.tagged_hosts else self
+
+    @cached_property
+    def tagged_hosts(self) -> dict[tuple[int, int], dict[int, int]]:
+        """Map each (switch, port) that carries some network tagged to its hosts, by their tags, 0 for none."""
+        places = {(host.switch, host.port) for host in self.hosts if host.tag}
+        found: dict[tuple[int, int], dict[int, int]] = {place: {} for place in places}
+        for h, host in enumerate(self.hosts):
+            if (place := (host.switch, host.port)) in places:
+                found[place][host.tag] = h
+        return found
 
     @cached_property
     def host_switch(self) -> NDArray[np.int32]:
@@ -255,6 +281,11 @@ class Fabric:
     def host_port(self) -> NDArray[np.int32]:
         """Return each host's port number, int32[H]."""
         return np.array([host.port for host in self.hosts], np.int32)
+
+    @cached_property
+    def host_tag(self) -> NDArray[np.int32]:
+        """Return the VLAN id of each host's frames at its port, 0 for untagged ones, int32[H]."""
+        return np.array([host.tag for host in self.hosts], np.int32)
 
     @cached_property
     def host_mac(self) -> NDArray[np.uint64]:

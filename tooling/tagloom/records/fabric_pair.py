@@ -76,7 +76,8 @@ class FabricPair:
         return (
             not self.gone
             and not self.come
-            and len(self.hosts) == len(self.old.hosts) == len(self.new.hosts)
+            and len(self.hosts) == len(hosts_by_place(self.old)) == len(hosts_by_place(self.new))
+            and _carried(self.old) == _carried(self.new)
             and not self.readdressed
             and not self.in_other_networks
             and len(self.links) == len(self.old.links) == len(self.new.links)
@@ -179,8 +180,8 @@ def alike(a: Fabric, b: Fabric) -> bool:
     return (
         a.ports == b.ports
         and [(s.name, s.model, s.up) for s in a.switches] == [(s.name, s.model, s.up) for s in b.switches]
-        and [(h.switch, h.port, h.macs, h.uplink, h.network) for h in a.hosts]
-        == [(h.switch, h.port, h.macs, h.uplink, h.network) for h in b.hosts]
+        and [(h.switch, h.port, h.macs, h.uplink, h.network, h.tag) for h in a.hosts]
+        == [(h.switch, h.port, h.macs, h.uplink, h.network, h.tag) for h in b.hosts]
         and [(x.a, x.a_port, x.b, x.b_port, x.members) for x in a.links]
         == [(x.a, x.a_port, x.b, x.b_port, x.members) for x in b.links]
     )
@@ -246,8 +247,13 @@ def _remade(fabric: Fabric, index: dict[str, int], links: dict[int, int]) -> Man
 
 
 def hosts_by_place(fabric: Fabric) -> dict[Place, Host]:
-    """Return each host by its switch's name and port number."""
-    return {(fabric.switches[host.switch].name, host.port): host for host in fabric.hosts}
+    """Return each host by its switch's name and port number; where a port carries several networks, the first."""
+    return {(fabric.switches[host.switch].name, host.port): host for host in fabric.hosts if not host.beside}
+
+
+def _carried(fabric: Fabric) -> set[tuple[str, int, int, str]]:
+    """Return the networks that ports carry tagged, as (switch, port, VLAN, network)."""
+    return {(fabric.switches[h.switch].name, h.port, h.tag, h.network) for h in fabric.hosts if h.tag}
 
 
 def link_ends(fabric: Fabric) -> list[Ends]:

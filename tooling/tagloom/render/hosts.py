@@ -24,7 +24,7 @@ def static_arp(fabric: Fabric) -> str:
             "# asks for one by broadcast. The entries last until a host restarts.",
             "#   ansible-playbook -i hosts.yml playbooks/static-arp.yml -e @build/hosts/static-arp.yml",
             "tagloom_static_arp_hosts:",
-            *(f'  - {{name: "{host.name}", mac: "{format_mac(host.mac)}"}}' for host in fabric.hosts),
+            *(f'  - {{name: "{host.name}", mac: "{format_mac(host.mac)}"}}' for host in fabric.one_host_a_port.hosts),
             "",
         ]
     )

@@ -59,6 +59,9 @@ def grow(fabrics: FabricPair, before: FabricState, after: FabricState, requested
     Raises InputError for fabrics between which there can be no rollout, PlanError if none was found.
     """
     refuse_unlike(fabrics)
+    if fabrics.old.tagged_hosts or fabrics.new.tagged_hosts:
+        rule = "a rollout between fabrics that differ in parts or networks has ports of one network each"
+        raise PlanError(rule, "ports carry networks tagged", _IN_ONE_GO, (AT_ONCE,))
     if fabrics.contended:
         return _over_fewer_links(fabrics, before, after, requested)
     before = {switch.name: before[switch.name] for switch in fabrics.old.switches}

@@ -103,6 +103,9 @@ def leads_from(fabric: Fabric, before: FabricState) -> bool:
 
 
 def _check(fabric: Fabric, before: FabricState) -> None:
+    if fabric.tagged_hosts:
+        rule = "from the factory's one VLAN, no port is led to several networks under traffic"
+        raise PlanError(rule, "ports carry networks tagged", _PAUSE, (AT_ONCE,))
     if not factory_like(fabric, before):
         rule = "greenfield starts from the factory's VLAN 1, untagged on every port, under spanning tree"
         next_step = f"tagloom rollout OLD NEW, from the build that runs; where none does, tagloom {AT_ONCE}"

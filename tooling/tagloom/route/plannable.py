@@ -57,6 +57,13 @@ def refuse_uplinks(fabric: Fabric, option: str) -> None:
         raise InputError([Finding(option, rule, " ".join(names))])
 
 
+def refuse_tagged(fabric: Fabric, what: str) -> None:
+    """Raise InputError for what is not followed at ports that carry networks tagged."""
+    if fabric.tagged_hosts:
+        names = " ".join(sorted({host.name for host in fabric.hosts if host.tag}))
+        raise InputError([Finding(what, "ports that carry one network each, untagged", names)])
+
+
 def refuse_confined(fabric: Fabric, state: FabricState, option: str) -> None:
     """Raise InputError for what is not known of states in which some port of a link floods nothing."""
     quiet = np.flatnonzero(~flooding_links(fabric, state))

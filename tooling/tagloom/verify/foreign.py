@@ -93,9 +93,9 @@ def _paused(fabric: Fabric, state: FabricState) -> NDArray[np.bool_]:
 
 
 def host_vlans(fabric: Fabric, state: FabricState) -> set[int]:
-    """Return the VLANs that hosts' untagged frames are classified to."""
-    pvids = (state[fabric.switches[host.switch].name].pvid[host.port - 1] for host in fabric.hosts)
-    return {int(pvid) for pvid in pvids} - {DISCARD_PVID}
+    """Return the VLANs that hosts' frames are classified to: untagged ones, and those with the hosts' tags."""
+    pvids = (state[fabric.switches[host.switch].name].pvid[host.port - 1] for host in fabric.hosts if not host.tag)
+    return ({int(pvid) for pvid in pvids} | {host.tag for host in fabric.hosts if host.tag}) - {DISCARD_PVID}
 
 
 def _entered(model: Forwarding, state: FabricState) -> NDArray[np.int64]:

@@ -35,7 +35,7 @@ class Forwarding:
     egress_floods  bool[R], whether the port floods: other egresses are taken by static entries alone
     egress_to      int32[R], the node the frame is classified to at the other end, -1 if it is dropped
     egress_start   int64[K + 1], the egresses of node k are egress_start[k] .. egress_start[k + 1]
-    inject      int32[H], the node a host's untagged frame is classified to, -1 if it is dropped
+    inject      int32[H], the node a host's frame, untagged or with its tag, is classified to, -1 if it is dropped
     tag_node, tag_port  int32, the nodes that frames tagged by a host are classified to, by the host's port
     entry_node, entry_host, entry_port   int32, static entries for the fabric's hosts, one row each
     group_node, group_port               int32, static entries for the broadcast address
@@ -189,8 +189,7 @@ def forwarding(fabric: Fabric, state: FabricState, *, unicast: bool = True) -> F
     links = np.flatnonzero(channel >= 0)
     c = channel[links]
     egress_to[links] = classify(fabric.head[c], fabric.head_port[c], node_vlan[egress_node[links]], tagged[links])
-    no_vlan = np.zeros(len(fabric.hosts), np.int32)
-    inject = classify(fabric.host_switch, fabric.host_port, no_vlan, no_vlan > 0)
+    inject = classify(fabric.host_switch, fabric.host_port, fabric.host_tag, fabric.host_tag > 0)
     tag_node, tag_port = _tagged(fabric, (egress_node, egress_port, host >= 0), node_switch, filters)
     kept = classify(node_switch[tag_node], tag_port, node_vlan[tag_node], np.ones(len(tag_node), np.bool_)) != NOWHERE
     entries = _entries(fabric, switches, node_of, unicast=unicast)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tagloom.platforms.port_names import port_name
 from tagloom.records.frame_path import FramePath, Hop
+from tagloom.records.tagged_ports import without_tags
 from tagloom.verify.forwarding import NOWHERE, Forwarding, forwarding
 
 if TYPE_CHECKING:
@@ -14,11 +17,17 @@ if TYPE_CHECKING:
 
 
 def frame_path(fabric: Fabric, state: FabricState, source: int, destination: int) -> FramePath:
-    """Return the path of an untagged frame from one host to the address of another, by the rules of `forwarding`.
+    """Return the path of a frame from one host to the address of another, by the rules of `forwarding`.
+
+    It is sent untagged, or with the tag of a host that has one.
 
     If a switch floods, every copy is followed, except one that meets a VLAN of a switch for the second time. A link
     that the fabric declares down ends the path.
     """
+    for part, hosts in zip(fabric.by_network, fabric.networks.values(), strict=True) if fabric.tagged_hosts else ():
+        both = np.searchsorted(hosts, [source, destination]).tolist()
+        if hosts[both[0] : both[0] + 1].tolist() == [source] and destination in hosts:
+            return frame_path(*without_tags(part, state), *both)
     model = forwarding(fabric, state)
     start = fabric.hosts[source]
     node, switch, port = int(model.inject[source]), start.switch, start.port

@@ -13,6 +13,7 @@ from tagloom.graph.cycles import find_cycle
 from tagloom.platforms.port_names import channel_name
 from tagloom.records.lines import FLOW_CONTROL
 from tagloom.records.switch_state import FlowControl
+from tagloom.records.tagged_ports import lines_without_tags, without_tags
 from tagloom.records.wave_proof import AS_PLANNED, WaveProof
 from tagloom.verify.forwarding import addressed, forwarding
 from tagloom.verify.guard import guard
@@ -23,7 +24,7 @@ from tagloom.verify.uplinks import heard_at_uplinks
 from tagloom.verify.wave import NOBODY, WITNESSES, copies_at, follow_frames, goes_round, turns_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -40,6 +41,8 @@ def working_pairs(fabric: Fabric, state: FabricState) -> NDArray[np.bool_]:
     runs work whichever links it blocks, since it disconnects nothing that links connect. To a host with several
     addresses, frames to each must arrive.
     """
+    if fabric.tagged_hosts:
+        return _of_networks(fabric, lambda part: working_pairs(*without_tags(part, state)))
     works = fabric.same_network.copy()
     model = forwarding(fabric, state)
     for each in (model, *(addressed(model, known, state) for known in fabric.by_further_addresses)):
@@ -47,6 +50,14 @@ def working_pairs(fabric: Fabric, state: FabricState) -> NDArray[np.bool_]:
             works[trouble.source, trouble.destination] = False
     works[:, fabric.uplinks] &= heard_at_uplinks(model)
     return works
+
+
+def _of_networks(fabric: Fabric, pairs: Callable[[Fabric], NDArray[np.bool_]]) -> NDArray[np.bool_]:
+    """Return pairs of the hosts of each network, found network by network, bool[H, H]."""
+    found = np.zeros((len(fabric.hosts), len(fabric.hosts)), np.bool_)
+    for part, hosts in zip(fabric.by_network, fabric.networks.values(), strict=True):
+        found[np.ix_(hosts, hosts)] = pairs(part)
+    return found
 
 
 def kept_pairs(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines]) -> tuple[NDArray[np.bool_], str]:
@@ -80,6 +91,16 @@ def _kept_pairs(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines])
     both directions, from which switches learn. If something may storm or deadlock, or something outside the model may
     affect frames (spanning tree, a port's mode), no pair is kept, as it harms all.
     """
+    if fabric.tagged_hosts:
+        harms = list[str]()
+
+        def of_part(part: Fabric) -> NDArray[np.bool_]:
+            kept, harm = _kept_pairs(*without_tags(part, before), lines_without_tags(part, lines))
+            harms.append(harm)
+            return kept
+
+        kept = _of_networks(fabric, of_part)
+        return kept, next((harm for harm in harms if harm), "")
     hosts = len(fabric.hosts)
     none = np.zeros((hosts, hosts), np.bool_)
     if found := guard(fabric, before, lines, AS_PLANNED):

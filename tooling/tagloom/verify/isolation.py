@@ -54,15 +54,39 @@ def leaks(model: Forwarding, state: FabricState, moved: Collection[tuple[int, in
     number = np.empty(len(fabric.hosts), np.int64)
     for i, hosts in enumerate(fabric.networks.values()):
         number[hosts] = i
-    at = fabric.port_host[model.node_switch[model.egress_node], model.egress_port]
+    at, strange = _hearers(model, state)
     found = list[Leak]()
     for i in range(len(fabric.networks)):
         mine = number[starts.host] == i
         live = reached(len(at), before, after, np.unique(starts.egress[mine]))
-        astray = np.flatnonzero(live & (at >= 0) & fabric.isolated_networks[i, number[at]])
+        theirs = live & (at >= 0) & fabric.isolated_networks[i, number[at]]
+        for egress in np.flatnonzero(theirs & strange).tolist():  # a port of its own network too, with another tag
+            there = fabric.tagged_hosts[
+                int(model.node_switch[model.egress_node[egress]]), int(model.egress_port[egress])
+            ]
+            theirs[egress] = all(fabric.isolated_networks[i, number[h]] for h in there.values())
+        astray = np.flatnonzero(theirs)
         _, first = np.unique(number[at[astray]], return_index=True)
-        found += [_leak(model, (before, after), starts, mine, int(astray[each])) for each in first.tolist()]
+        found += [_leak(model, (before, after), starts, mine, int(astray[each]), at) for each in first.tolist()]
     return tuple(found)
+
+
+def _hearers(model: Forwarding, state: FabricState) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the host that hears what leaves by each egress, -1 for links, int64[R], and where none has that tag."""
+    fabric = model.fabric
+    at = fabric.port_host[model.node_switch[model.egress_node], model.egress_port].astype(np.int64)
+    strange = np.zeros(len(at), np.bool_)
+    for (s, port), hosts in fabric.tagged_hosts.items():
+        held = state[fabric.switches[s].name]
+        for egress in np.flatnonzero(
+            (model.node_switch[model.egress_node] == s) & (model.egress_port == port)
+        ).tolist():
+            vlan = int(model.node_vlan[model.egress_node[egress]])
+            how = held.membership[held.vlan_index[vlan], port - 1]
+            tag = vlan if how == Membership.TAGGED else 0
+            at[egress] = hosts.get(tag, at[egress])
+            strange[egress] = tag not in hosts
+    return at, strange
 
 
 def strays(model: Forwarding, state: FabricState) -> list[Finding]:
@@ -99,12 +123,15 @@ def _starts(model: Forwarding, moved: Collection[tuple[int, int]]) -> _Starts:
     untagged = [np.concatenate(both) for both in zip(*plain, strict=True)]
     who = np.arange(len(model.tag_node))
     sent, egress = model.fan_out(who, model.tag_node, model.tag_port, everywhere)
-    host = fabric.port_host[model.node_switch[model.tag_node[sent]], model.tag_port[sent]].astype(np.int64)
-    tag = model.node_vlan[model.tag_node[sent]].astype(np.int64)
+    at, port = model.node_switch[model.tag_node[sent]], model.tag_port[sent]
+    host, tag = fabric.port_host[at, port].astype(np.int64), model.node_vlan[model.tag_node[sent]].astype(np.int64)
+    for (s, p), there in fabric.tagged_hosts.items():
+        for own, h in there.items():
+            host[(at == s) & (port == p) & (tag == own)] = h
     return _Starts(
         np.concatenate([untagged[0], host]),
         np.concatenate([untagged[1], egress]),
-        np.concatenate([np.zeros(len(untagged[0]), np.int64), tag]),
+        np.concatenate([fabric.host_tag[untagged[0]].astype(np.int64), tag]),
     )
 
 
@@ -134,9 +161,11 @@ def _tagged_rows(held: SwitchState, port: int) -> NDArray[np.int64]:
     return np.flatnonzero((held.membership[:, port - 1] != Membership.NONE) | ~held.ingress_filter[port - 1])
 
 
-def _leak(model: Forwarding, steps: Steps, starts: _Starts, mine: NDArray[np.bool_], last: int) -> Leak:
+def _leak(
+    model: Forwarding, steps: Steps, starts: _Starts, mine: NDArray[np.bool_], last: int, at: NDArray[np.int64]
+) -> Leak:
     """Return one of the shortest ways by which a frame of a network, whose `starts` are `mine`, leaves by an egress."""
-    fabric, hosts, (before, after) = model.fabric, model.fabric.hosts, steps
+    hosts, (before, after) = model.fabric.hosts, steps
     away = hops_from(len(model.egress_node), after, before, last)
     first = np.flatnonzero(mine)[np.argmin(away[starts.egress[mine]])]
     way = [int(starts.egress[first])]
@@ -144,7 +173,7 @@ def _leak(model: Forwarding, steps: Steps, starts: _Starts, mine: NDArray[np.boo
         onward = after[before == way[-1]]
         way.append(int(onward[np.argmin(away[onward])]))
     source = hosts[starts.host[first]]
-    end = hosts[fabric.port_host[model.node_switch[model.egress_node[last]], model.egress_port[last]]]
+    end = hosts[at[last]]
     return Leak(
         source.name, source.network, end.name, end.network, int(starts.tag[first]), tuple(hop_names(model, way))
     )

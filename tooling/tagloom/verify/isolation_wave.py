@@ -53,12 +53,34 @@ def _leaking(fabric: Fabric, net: InterleavingModel) -> dict[tuple[int, int], st
         number[hosts] = i
     found: dict[tuple[int, int], str] = {}
     for i, hosts in enumerate(fabric.networks.values()):
-        starts = [takes.of(int(net.host_switch[h]), int(net.host_port[h])) for h in hosts.tolist()]
+        starts = [_first(fabric, net, takes, h) for h in hosts.tolist()]
         live = reached(len(net.node_switch), before, after, np.unique(np.concatenate(starts)))
-        for row in np.flatnonzero(live[at] & (host >= 0) & (number[host] != i)).tolist():
-            where = f"{fabric.hosts[host[row]].name} in VLAN {net.node_vlan[at[row]]} at some line"
-            found.setdefault((i, int(number[host[row]])), f"they may reach {where}")
+        for row in np.flatnonzero(live[at] & (host >= 0)).tolist():
+            place = int(net.node_switch[at[row]]), int(port[row])
+            vlan, bit = int(net.node_vlan[at[row]]), np.uint64(1) << np.uint64(port[row] - 1)
+            forms = ((0, net.ever_untagged), (vlan, net.ever_tagged))
+            there = fabric.tagged_hosts.get(place, {})
+            hearing = [there.get(tag, -1) for tag, ever in forms if ever[at[row]] & bit] if there else [int(host[row])]
+            if -1 in hearing and i in {int(number[h]) for h in there.values()}:  # in a form that none there expects
+                hearing = [h for h in hearing if h >= 0]
+            for h in [int(host[row]) if each < 0 else each for each in hearing]:
+                if number[h] != i:
+                    where = f"{fabric.hosts[h].name} in VLAN {vlan} at some line"
+                    found.setdefault((i, int(number[h])), f"they may reach {where}")
     return found
+
+
+def _first(fabric: Fabric, net: InterleavingModel, takes: _Taken, h: int) -> NDArray[np.int64]:
+    """Return the nodes to which a host's frames are classified, but those with tags of other networks at its port."""
+    host = fabric.hosts[h]
+    nodes = takes.of(host.switch, host.port)
+    there = fabric.tagged_hosts.get((host.switch, host.port), {})
+    if host.tag:
+        tagged = takes.tagged(host.switch, host.port)
+        kept = net.node_vlan[tagged] == host.tag
+        return np.asarray(tagged[kept], np.int64)
+    kept = ~np.isin(net.node_vlan[nodes], [tag for tag in there if tag])
+    return np.asarray(nodes[kept], np.int64)
 
 
 class _Taken:

@@ -13,6 +13,7 @@ from tagloom.graph.cycles import find_cycle, ranks
 from tagloom.platforms.port_names import channel_name
 from tagloom.records.findings import Findings
 from tagloom.records.switch_state import DEFAULT_VLAN, Membership
+from tagloom.records.tagged_ports import without_tags
 from tagloom.units import format_ranges
 from tagloom.verify.aggregation import misfits, unbound
 from tagloom.verify.broadcast import flood, flood_tagged
@@ -124,8 +125,9 @@ def _of_each_network(fabric: Fabric, state: FabricState, plan: Plan) -> list[_Ne
     found = []
     for part, hosts in zip(fabric.by_network, fabric.networks.values(), strict=True):
         routes = None if plan.routes is None else plan.routes.of_hosts(hosts)
-        model = forwarding(part, state)
-        sent = [(known, walk(each, routes)) for known, each in _by_each_address(model, state)]
+        seen, held = without_tags(part, state)
+        model = forwarding(seen, held)
+        sent = [(known, walk(each, routes)) for known, each in _by_each_address(model, held)]
         if plan.learning:  # what floods may as well be learnt
             sent = [(known, replace(each, off_path=[])) for known, each in sent]
         flooded = flood(model, repeats=not plan.duplicates_allowed)
@@ -153,7 +155,7 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     """
     plan = plan if plan is not None else Plan()
     parts = _of_each_network(fabric, state, plan)
-    model = parts[0].model if len(parts) == 1 else forwarding(fabric, state, unicast=False)
+    model = parts[0].model if len(parts) == 1 and not fabric.tagged_hosts else forwarding(fabric, state, unicast=False)
     ports, channels = max(fabric.ports, default=0) + 1, len(fabric.tail)
     floods = [*(each for part in parts for each in part.floods), *_transient_floods(model, state, plan)]
     sent = [each for part in parts for _, each in part.sent]
@@ -247,7 +249,7 @@ def broadcasts_once(fabric: Fabric, state: FabricState) -> bool:
     Likewise one copy of a frame to an unknown address must reach every uplink, whatever switches have learned.
     """
     for part in fabric.by_network:
-        model = forwarding(part, state, unicast=False)
+        model = forwarding(*without_tags(part, state), unicast=False)
         if not flood(model, repeats=False).once:
             return False
         up = floods_to_uplinks(model) if len(part.uplinks) else NO_UPLINKS

@@ -38,6 +38,7 @@ from tagloom.graph.cycles import find_cycle, ranks
 from tagloom.graph.kernel import kernel
 from tagloom.platforms.port_names import channel_name
 from tagloom.records.switch_state import Frames
+from tagloom.records.tagged_ports import lines_without_tags, without_tags
 from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions, WaveProof
 from tagloom.verify.guard import guard
 from tagloom.verify.interleaving import NOWHERE, InterleavingModel, interleaving, reachable
@@ -95,15 +96,16 @@ def prove_frames(
     assumptions: ProofAssumptions = AS_PLANNED,
 ) -> WaveProof:
     """Prove what `prove_wave` does for the cells in the model alone, for frames from the hosts that `sources` masks."""
-    parts = fabric.by_network
-    nets = [_unblocked(part, interleaving(part, before, lines), assumptions) for part in parts]
+    seen = [(*without_tags(part, before), lines_without_tags(part, lines)) for part in fabric.by_network]
+    parts = [part for part, _, _ in seen]
+    nets = [_unblocked(part, interleaving(part, held, sent), assumptions) for part, held, sent in seen]
     channels, turns, states = len(fabric.tail), turns_of(nets[0]), 0
     sending = np.ones(len(fabric.hosts), np.bool_) if sources is None else sources
     senders = [sending[hosts] for hosts in fabric.networks.values()]
     findings = _unbound_findings(fabric, nets[0])
     floods: list[list[Records]] = []
-    for part, net, mine in zip(parts, nets, senders, strict=True):
-        found, records, more = _frames_of(part, net, mine, turns, before, lines, assumptions)
+    for (part, held_there, sent), net, mine in zip(seen, nets, senders, strict=True):
+        found, records, more = _frames_of(part, net, mine, turns, held_there, sent, assumptions)
         findings += found
         floods.append(records)
         states += more
@@ -233,9 +235,12 @@ def live_vlans(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines]) 
 
     Any line may add, change or remove all others at any time (lemma 1).
     """
-    net = interleaving(fabric, before, lines)
-    rows = np.flatnonzero(reachable(net)[:-1])
-    return set(zip(net.node_switch[rows].tolist(), net.node_vlan[rows].tolist(), strict=True))
+    found = set[tuple[int, int]]()
+    for part in fabric.by_network if fabric.tagged_hosts else (fabric,):
+        net = interleaving(*without_tags(part, before), lines_without_tags(part, lines))
+        rows = np.flatnonzero(reachable(net)[:-1])
+        found |= set(zip(net.node_switch[rows].tolist(), net.node_vlan[rows].tolist(), strict=True))
+    return found
 
 
 def _unbound_findings(fabric: Fabric, net: InterleavingModel) -> list[Finding]:

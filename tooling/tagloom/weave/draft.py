@@ -47,9 +47,9 @@ class Draft:
         self.entries = [[] for _ in self.fabric.switches]
         self.pvid = np.zeros((len(self.fabric.switches), max(self.fabric.ports) + 1), np.int32)
 
-    def join(self, switch: _Numbers, vlan: _Numbers, port: _Numbers, how: Membership) -> None:
+    def join(self, switch: _Numbers, vlan: _Numbers, port: _Numbers, how: Membership | NDArray[np.integer]) -> None:
         """Make ports members of VLANs, which creates the VLANs."""
-        self.members.append(np.stack(np.broadcast_arrays(switch, vlan, port, int(how))).astype(np.int32))
+        self.members.append(np.stack(np.broadcast_arrays(switch, vlan, port, how)).astype(np.int32))
 
     def enter(self, switch: int, vlan: NDArray[np.integer], mac: NDArray[np.uint64], port: NDArray[np.integer]) -> None:
         """Add a block of static entries of one switch, ascending; those for uplinks without an address are left out."""
@@ -65,9 +65,10 @@ class Draft:
         the fabric says so, on those ports alone: BPDUs that arrive there are to be dropped. If frames travel tagged,
         ports of links accept nothing else, so that a neighbour back at factory default cannot reach into the fabric.
         Ports of hosts accept untagged frames only, if the family can express that: frames that a host tagged itself
-        would follow trees of other sources, and close dependency cycles there. A link that is wanted down is shut at
-        both ends; a dead one is enabled and in no VLAN. Members of an aggregated link are in no VLAN of their own: if
-        the group falls apart, they carry nothing.
+        would follow trees of other sources, and close dependency cycles there. Those that carry a network tagged accept
+        tags, and only these where they carry none untagged. A link that is wanted down is shut at both ends; a dead one
+        is enabled and in no VLAN. Members of an aggregated link are in no VLAN of their own: if the group falls apart,
+        they carry nothing.
         """
         fabric = self.fabric
         shape = len(fabric.switches), max(fabric.ports) + 1
@@ -129,6 +130,9 @@ class Draft:
             frames[fabric.port_channel[s, 1 : ports + 1] >= 0] = Frames.TAGGED_ONLY
         if platform.refuses_tagged:
             frames[fabric.port_host[s, 1 : ports + 1] >= 0] = Frames.UNTAGGED_ONLY
+        for (at, port), hosts in fabric.tagged_hosts.items():
+            if at == s:
+                frames[port - 1] = Frames.ALL if 0 in hosts or platform.pvid_is_membership else Frames.TAGGED_ONLY
         entry, outside = self._entries(s), fabric.spanning_tree == "outside"
         spans = np.ones(ports, np.bool_)
         spans[used] = not outside

@@ -134,15 +134,17 @@ def fixed(
     Ports of links are tagged members of the VLANs whose tree uses the link, host ports untagged members of all; a
     host's PVID is the VLAN of its source. A static entry exists at every switch of a path and nowhere else. Trees are
     numbered from `first_vlan`. Every host network has VLANs and detours of its own, whose trees reach its hosts alone.
+    A network whose VLAN is given has one tree; ports of hosts that tag its frames are tagged members.
     """
     draft, vlans = Draft(fabric), 0
     vlan_of_detour: list[NDArray[np.int64]] = []
-    for i, (part, hosts) in enumerate(zip(fabric.by_network, fabric.networks.values(), strict=True)):
-        around = detours[i] if detours else None
-        added, vlan_of = _join_network(draft, part, routes.of_hosts(hosts), first_vlan + vlans, around)
+    given = dict(fabric.tags)
+    for i, (part, (name, hosts)) in enumerate(zip(fabric.by_network, fabric.networks.items(), strict=True)):
+        around, first = detours[i] if detours else None, given.get(name, first_vlan + vlans)
+        added, vlan_of = _join_network(draft, part, routes.of_hosts(hosts), first, around)
         vlan_of_detour.append(vlan_of)
-        vlans += added
-    return draft, vlans, vlan_of_detour
+        vlans += 0 if name in given else added
+    return draft, vlans + len(given), vlan_of_detour
 
 
 def _join_network(
@@ -161,7 +163,8 @@ def _join_network(
         on_tree[routes.root[tree_of == tree]] = True
         on_tree[fabric.tail[channels]] = True
         here = np.flatnonzero(on_tree[fabric.host_switch])
-        draft.join(fabric.host_switch[here], vlan, fabric.host_port[here], Membership.UNTAGGED)
+        how = np.where(fabric.host_tag[here] > 0, int(Membership.TAGGED), int(Membership.UNTAGGED))
+        draft.join(fabric.host_switch[here], vlan, fabric.host_port[here], how)
         rows = [
             (np.flatnonzero(routes.source_of_host == source), routes.trees[source])
             for source in np.flatnonzero(tree_of == tree).tolist()
@@ -172,7 +175,8 @@ def _join_network(
         switch, target = np.nonzero(port := _ports(fabric, rows))
         blocks.append((switch, np.full(len(switch), vlan), target, port[switch, target]))
     for host, source in zip(fabric.hosts, routes.source_of_host.tolist(), strict=True):
-        draft.pvid[host.switch, host.port] = first_vlan + int(tree_of[source])
+        if not host.tag:
+            draft.pvid[host.switch, host.port] = first_vlan + int(tree_of[source])
     switch, vlan_of, target, port = (np.concatenate(column) for column in zip(*blocks, strict=True))
     mac = fabric.host_mac[target]
     order = np.lexsort((port, mac, vlan_of, switch))
