@@ -36,7 +36,7 @@ def hops_by_frames(fabric, settings):
     found = {}
     for name, mine in fabric.networks.items():
         ends = permutations([fabric.hosts[h].name for h in mine.tolist()], 2)
-        found[name] = max(len({hop.switch for hop in plane.unicast(a, b).path}) for a, b in ends)
+        found[name] = max((len({hop.switch for hop in plane.unicast(a, b).path}) for a, b in ends), default=1)
     return found
 
 
@@ -70,3 +70,19 @@ def test_whichever_link_dies_each_network_stays_joined_with_one_link_woken_at_mo
         assert (proof.proven, proof.isolated) == (True, True)
         plane = Dataplane(around.fabric, build.state)
         assert plane.unicast("h0", "h2").delivered_to == {"h2": 1}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_trees_of_a_network_need_not_lead_to_switches_of_others(seed):
+    """The best choice is proven with its bound, whatever trees its networks take on a ring with slower links."""
+    chance = np.random.default_rng(seed)
+    fabric = make_fabric("ring", 5, model="powerconnect-5324", extra="networks: {a: [h0, h1], b: [h2, h3]}\n")
+    fabric = fabric.with_speeds(dict.fromkeys(chance.choice(5, 2, replace=False).tolist(), 100))
+    best = choose(fabric, method="optimal", allow_cut=True)
+    greedy = choose(fabric, method="greedy", allow_cut=True)
+    assert best.lower_bound_watts <= best.watts_after + 1e-6
+    assert best.watts_after <= greedy.watts_after + 1e-6
+    hops = hops_by_frames(fabric, best)
+    assert {name: hops[name] for name in ("a", "b")} == {
+        each.name: each.max_hops_after for each in best.networks if each.name != "default"
+    }

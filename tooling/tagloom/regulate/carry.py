@@ -207,9 +207,10 @@ def _trees(fabric: Fabric, alive: list[int], links: list[int]) -> Iterator[tuple
 
 
 def _paths(fabric: Fabric, net: Net, sender: int, who: _Sender, trees: list[tuple[int, ...]]) -> Iterator[_Path]:
-    """Yield the load and turns of a sender on each tree, pruned of branches without hosts; equal trees once.
+    """Yield the load and turns of a sender on each tree; those that differ in nothing that leads to hosts, once.
 
-    Trees with a path of more than `net.reach` channels are left out.
+    Branches without hosts of the sender's network are pruned. With several networks the tree itself stays whole, since
+    hosts of others may send over it as well. Trees with a path of more than `net.reach` channels are left out.
     """
     root, flow, network = who
     seen: set[tuple[int, ...]] = set()
@@ -226,7 +227,7 @@ def _paths(fabric: Fabric, net: Net, sender: int, who: _Sender, trees: list[tupl
                     order.append(int(net.head[c]))
         if len(order) - 1 > net.reach and _farthest(net, order, into, net.at[network]) > net.reach:
             continue
-        beyond, hosts = flow.tolist(), net.target.tolist()
+        beyond, hosts = flow.tolist(), net.at[network].astype(int).tolist()
         load: dict[int, float] = {}
         turns: set[tuple[int, int]] = set()
         kept: list[int] = []
@@ -242,7 +243,7 @@ def _paths(fabric: Fabric, net: Net, sender: int, who: _Sender, trees: list[tupl
                     turns.add((into[u], c))
         if (pruned := tuple(sorted(kept))) not in seen:
             seen.add(pruned)
-            yield _Path(sender, pruned, load, frozenset(turns))
+            yield _Path(sender, pruned if len(net.at) == 1 else tree, load, frozenset(turns))
 
 
 def _farthest(net: Net, order: list[int], into: dict[int, int], at: NDArray[np.bool_]) -> int:
