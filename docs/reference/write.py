@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 import os
+import re
 import sys
-from contextlib import chdir, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, chdir, redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from tagloom import pipeline, read, share
 from tagloom.adapters.clock_metrics import ClockMetrics
 from tagloom.adapters.exporter import Exporter
 from tagloom.cli import main as command_line
 from tagloom.cli import parser
 from tagloom.cli.words import EXAMPLES
+from tagloom.lab import process
 from tagloom.read.fabric_schema import WORDS, fabric_schema
 from tagloom.records.timetable import ClockStatus
 
@@ -40,6 +44,41 @@ ANSWERED = [
     "report build -o report.html",
     "eee --phy 1000BASE-T --load 0.1 --idle-timeout 0",
 ]
+# Commands that reach switches: of a rack of four. Learning and looking come before what changes them.
+REACHING = [
+    "lab up square.yml",
+    "lab ping",
+    "adopt -i inventory/lab -o adopted.yml",
+    "apply square --allow interrupt",
+    "status",
+    "observe -o history.db",
+    "discover -i inventory/lab -o found.yml",
+    "hosts learn square.yml --check",
+    "backup -o kept",
+    "repair --check",
+    "rollback --allow interrupt",
+    "lab down",
+]
+API = """# Python API
+
+{FROM} What others may call; the rest may change with any release. Records
+are frozen; errors are those of `tagloom.errors`: `InputError` (all findings), `PlanError` (rule, witness, way out), and
+`DeviceError`.
+
+```python
+{EXAMPLE}```
+"""
+API_EXAMPLE = """from pathlib import Path
+
+from tagloom import pipeline, read
+from tagloom.share import share_directory
+
+fabric = read.read_fabric(Path("fabric.yml"))
+build, proof, texts = pipeline.plan(fabric, share_directory() / "templates")
+assert proof.proven
+pipeline.write_build(build, proof, texts, Path("api-build"))
+print(pipeline.summary_of(build, proof)["vlans"], "VLANs")
+"""
 EXITS = """| status | means |
 |---|---|
 | 0 | good |
@@ -69,6 +108,7 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "fabric.schema.json", json.dumps(fabric_schema(), indent=2) + "\n"
     yield "json-keys.md", json_keys()
     yield "metrics.md", metrics()
+    yield "python-api.md", python_api()
 
 
 def cell(words: str) -> str:
@@ -156,18 +196,17 @@ def json_keys() -> str:
         f"{FROM} Keys and types are those of real answers, on the 4x4 torus of the tutorial;",
         "",
     ]
-    lines[-2] += (
-        " null there stands for what this run did not have. `apply`, `status`, `repair`, `hosts` and `observe` reach"
-    )
-    lines.insert(-1, "switches: their pages say what they answer.")
+    lines[-2] += " null there stands for what this run did not have. Those that reach switches reached a rack of four."
     found: dict[str, dict[str, str]] = {}
-    with TemporaryDirectory() as place, chdir(place):
-        for line in ANSWERED:
+    with TemporaryDirectory() as place, chdir(place), ExitStack() as left:
+        left.callback(lambda: [process.down(info.parent) for info in Path(place).rglob("rack.json")])
+        for line in (*ANSWERED, "new mesh --dims 2 2 -o square.yml", "plan square.yml -o square", *REACHING):
             said = StringIO()
             with redirect_stdout(said), redirect_stderr(StringIO()):
                 command_line([*line.split(), "--json"])
             keys = {key: kind_of(value) for key, value in json.loads(said.getvalue()).items()}
-            found[line.split()[0]] = found.get(line.split()[0], {}) | keys
+            name = " ".join(line.split()[: 2 if line.split()[0] in {"lab", "hosts"} else 1])
+            found[name] = found.get(name, {}) | keys
     for name, keys in found.items():
         lines += [f"## tagloom {name}", "", "| key | type |", "|---|---|"]
         lines += [*(f"| `{key}` | {keys[key]} |" for key in sorted(keys)), ""]
@@ -183,6 +222,23 @@ def kind_of(value: object) -> str:
         return f"object: {', '.join(f'`{key}`' for key in value)}" if value and named else "object"
     kinds = {bool: "true or false", int: "number", float: "number", str: "text"}
     return kinds.get(type(value), "null")
+
+
+def python_api() -> str:
+    """Return the page of what others may call: each function with its words, from its own docstring."""
+    lines = [API.replace("{FROM}", FROM).replace("{EXAMPLE}", API_EXAMPLE)]
+    for module in (pipeline, read, share):
+        public = getattr(module, "__all__", ["share_directory"])
+        lines += [f"## {module.__name__}", "", (module.__doc__ or "").splitlines()[0], ""]
+        for name in sorted(public):
+            each = getattr(module, name)
+            if callable(each):
+                shown = re.sub(r"<function .*? at 0x\w+>", "...", str(inspect.signature(each)))
+                shown = re.sub(r"(: |-> )'([^']*)'", r"\1\2", shown)
+                words = (inspect.getdoc(each) or "").partition(">>>")[0].strip()
+                words = re.sub(r"(?m)(^\w+ {2,}.*\n?(^ {2,}.*\n?)*)+", r"```text\n\g<0>\n```\n", words)
+                lines += [f"### {name}", "", "```python", f"{name}{shown}", "```", "", words, ""]
+    return "\n".join(lines)
 
 
 def metrics() -> str:

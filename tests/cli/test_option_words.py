@@ -1,6 +1,7 @@
 """One meaning per option name in all commands, old names still taken; each command's page is there."""
 
 import argparse
+import re
 from collections import defaultdict
 
 import pytest
@@ -95,3 +96,28 @@ def test_every_example_is_one_that_its_command_takes():
         words = line.partition("   ")[0].partition(" > ")[0].split()[1:]
         if name in COMMANDS:
             assert isinstance(parser().parse_args(words), argparse.Namespace), line
+
+
+TEXTS = [ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "CONTRIBUTING.md"]
+TEXTS += [
+    page for page in sorted((ROOT / "docs").rglob("*.md")) if page.name != "commands.md" or page.parent.name == "docs"
+]
+TEXTS += [
+    path
+    for name in ("roles", "playbooks")
+    for path in sorted((ROOT / name).rglob("*"))
+    if path.suffix in {".yml", ".sh", ".md"}
+]
+TEXTS += sorted((ROOT / "tooling" / "tagloom").rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_no_page_and_no_advice_names_an_option_that_was_given_up(path):
+    text = path.read_text("utf-8")
+    found = [
+        match[0]
+        for command, old in OLD
+        for match in re.finditer(rf"tagloom {command}\b[^`\n|]*{old}\b(?!-)", text)
+        if "add_argument" not in match[0]
+    ]
+    assert not found, f"today's names: {OLD}"

@@ -234,7 +234,7 @@ tests:
     alertname: TagloomPortLost
     exp_alerts:
     - exp_labels: {severity: critical, switch: s0, port: g1}
-      exp_annotations: {summary: 's0:g1 lost its link: tagloom repair --propose'}
+      exp_annotations: {summary: 's0:g1 lost its link: tagloom repair --check'}
   - {eval_time: 20m, alertname: TagloomPairsCut, exp_alerts: []}
   - eval_time: 25m
     alertname: TagloomPairsCut

@@ -111,7 +111,7 @@ def _timetable(args: argparse.Namespace, screen: Screen) -> int:
         with screen.waiting("planning and proving every setting"):
             fabrics = timetabling.check_settings(fabric, table, share_directory() / "templates")
         payload = timetabling.calendar_payload(fabric, table, time.time(), fabrics)
-        screen.say(*clock.calendar_lines(payload), f"next      tagloom run {args.calendar} -i INVENTORY --dry-run")
+        screen.say(*clock.calendar_lines(payload), f"next      tagloom run {args.calendar} -i INVENTORY --check")
         screen.answer(payload)
         return GOOD
     options = day.TimetableOptions(
@@ -146,7 +146,7 @@ def _timetable(args: argparse.Namespace, screen: Screen) -> int:
     if args.output is not None:
         screen.say(
             f"wrote     {args.output} and {len(files) - 1} settings files beside it",
-            f"next      tagloom run {args.output} -i INVENTORY --dry-run",
+            f"next      tagloom run {args.output} -i INVENTORY --check",
         )
     screen.answer({**payload, "wrote": str(args.output or "")})
     return GOOD

@@ -51,7 +51,7 @@ ROUNDS = 3  # repairs one after the other: what a repair counts on may die while
 
 @dataclass(frozen=True)
 class Repair:
-    """What a repair found, and what it did, or with --propose would do.
+    """What a repair found, and what it did, or with --check would do.
 
     pairs_cut       ordered pairs of hosts that do not work, for something dead, before it; `pairs_restored` of them
                     do after it, `pairs_apart` cannot, since no cable joins them any more

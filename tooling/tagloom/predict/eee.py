@@ -53,7 +53,7 @@ def check_policy(timeout_seconds: float, sleep_seconds: float, wake_seconds: flo
         if not 0 <= value <= LONGEST_SECONDS
     ]
     if not findings and timeout_seconds < sleep_seconds:
-        expected = f"a time-out from TS = {sleep_seconds:g} s (one link frame by frame: tagloom eee --timeout 0)"
+        expected = f"a time-out from TS = {sleep_seconds:g} s (one link frame by frame: tagloom eee --idle-timeout 0)"
         findings.append(Finding(f"{where}: TIMEOUT", expected, f"{timeout_seconds:g} s"))
     if findings:
         raise InputError(findings)

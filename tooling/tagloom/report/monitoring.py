@@ -47,7 +47,7 @@ RULES = (
         "tagloom_port_oper_up == 0 and tagloom_port_admin_up == 1 and max_over_time(tagloom_port_oper_up[1d]) == 1",
         "5m",
         "critical",
-        "{{ $labels.switch }}:{{ $labels.port }} lost its link: tagloom repair --propose",
+        "{{ $labels.switch }}:{{ $labels.port }} lost its link: tagloom repair --check",
     ),
     (
         "TagloomPortErrors",
