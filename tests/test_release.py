@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -74,9 +75,13 @@ def test_the_version_is_the_same_everywhere():
     )
 
 
-def test_the_hosted_run_is_that_of_the_checkout():
-    steps = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text("utf-8"))["jobs"]["run"]["steps"]
-    assert [step["run"].split()[-1] for step in steps if "run" in step] == [".ci/run"]
+def test_the_hosted_run_is_that_of_the_checkout_with_every_python_that_the_wheel_names():
+    (job,) = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text("utf-8"))["jobs"].values()
+    assert [step["run"].split()[-1] for step in job["steps"] if "run" in step] == [".ci/run"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    named = [line.rpartition(" :: ")[2] for line in project["classifiers"] if ":: Python :: 3." in line]
+    assert job["strategy"]["matrix"]["python"] == named
+    assert named[0] == project["requires-python"].removeprefix(">=")
 
 
 @pytest.mark.parametrize("path", sorted(Path(ROOT, ".github/ISSUE_TEMPLATE").glob("[!c]*.yml")), ids=lambda p: p.name)

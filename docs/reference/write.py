@@ -199,7 +199,7 @@ def json_keys() -> str:
     lines[-2] += " null there stands for what this run did not have. Those that reach switches reached a rack of four."
     found: dict[str, dict[str, str]] = {}
     with TemporaryDirectory() as place, chdir(place), ExitStack() as left:
-        left.callback(lambda: [process.down(info.parent) for info in Path(place).rglob("rack.json")])
+        left.callback(end_racks, Path(place))
         for line in (*ANSWERED, "new mesh --dims 2 2 -o square.yml", "plan square.yml -o square", *REACHING):
             said = StringIO()
             with redirect_stdout(said), redirect_stderr(StringIO()):
@@ -211,6 +211,12 @@ def json_keys() -> str:
         lines += [f"## tagloom {name}", "", "| key | type |", "|---|---|"]
         lines += [*(f"| `{key}` | {keys[key]} |" for key in sorted(keys)), ""]
     return "\n".join(lines)
+
+
+def end_racks(place: Path) -> None:
+    """End what a command that failed may have left running."""
+    for info in place.rglob("rack.json"):
+        process.down(info.parent)
 
 
 def kind_of(value: object) -> str:
