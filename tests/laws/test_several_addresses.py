@@ -120,6 +120,38 @@ def test_addresses_that_come_and_go_are_a_proven_rollout_without_a_lost_frame(as
     assert frames_arrive(new, rollout.waves[-1].state)
 
 
+@pytest.mark.parametrize("family", [("mesh", 2, 3), ("ring", 5)], ids=lambda family: family[0])
+@examples(20)
+@given(data=st.data())
+def test_a_virtual_machine_that_moves_is_found_at_its_new_host_and_nobody_else_loses_a_frame(family, data):
+    """Its address leaves one port and comes to another: a proven rollout, in which it alone is in two minds."""
+    fabric = make_fabric(*family)
+    old, new = data.draw(st.permutations(range(len(fabric.hosts))))[:2]
+    machine = FURTHER + 77
+
+    def with_it_at(h):
+        hosts = (replace(host, also=(machine,) if i == h else ()) for i, host in enumerate(fabric.hosts))
+        return replace(fabric, hosts=tuple(hosts))
+
+    before, _, _ = planned(with_it_at(old))
+    target, proof, _ = planned(with_it_at(new), keep=before)
+    assert proof.proven
+    rollout = rollout_between(before, target)
+    assert rollout.waves
+    names = [host.name for host in fabric.hosts]
+    others = [name for name in names if name not in (names[old], names[new])]
+    for state in (before.state, *(wave.state for wave in rollout.waves)):
+        assert frames_arrive(fabric, state), "addresses that stay are reached at every wave"
+        for a in others:
+            sent = Dataplane(fabric, state).unicast(a, names[new], mac=machine, sender=fabric.hosts[names.index(a)].mac)
+            assert not sent.storm
+            assert sent.delivered_to.keys() & {names[old], names[new]}, "by an entry to one of its places, or flooded"
+    for at, state in ((old, before.state), (new, rollout.waves[-1].state)):
+        for a in names:
+            sent = Dataplane(fabric, state).unicast(a, names[at], mac=machine)
+            assert a == names[at] or (sent.delivered_to, sent.flooded) == ({names[at]: 1}, ())
+
+
 def test_a_wave_that_loses_frames_to_one_address_at_some_line_is_not_proven():
     fabric = make_fabric("mesh", 2, 2, extra='hosts: {h1: {mac: ["02:00:00:00:00:01", "00:1e:c9:00:00:02"]}}\n')
     build, _, _ = planned(fabric)

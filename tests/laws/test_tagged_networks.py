@@ -209,6 +209,11 @@ def test_a_view_without_tags_is_the_state_itself_where_nothing_is_tagged():
     assert dict(lines_without_tags(fabric, {})) == {}
 
 
+def test_hosts_that_teach_switches_by_tags_carry_no_network_tagged():
+    with pytest.raises(InputError, match=r"--learning: expected ports that carry one network each"):
+        planned(trunks(), learning=True)
+
+
 def test_everything_wrong_with_tagged_networks_is_found_at_once():
     extra = (
         "networks:\n  a: {tagged: [h0]}\n  b: {hosts: [h1], tagged: [h1, h9, h2, h2], vlan: 20}\n"

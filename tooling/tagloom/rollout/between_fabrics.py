@@ -64,6 +64,8 @@ def grow(fabrics: FabricPair, before: FabricState, after: FabricState, requested
         raise PlanError(rule, "ports carry networks tagged", _IN_ONE_GO, (AT_ONCE,))
     if fabrics.contended:
         return _over_fewer_links(fabrics, before, after, requested)
+    if moved := _moving(fabrics):
+        return _without_meanwhile(fabrics, before, after, requested, moved)
     before = {switch.name: before[switch.name] for switch in fabrics.old.switches}
     refused: list[PlanError] = []
     for keep in (True, False):
@@ -281,6 +283,35 @@ def _over_fewer_links(fabrics: FabricPair, before: FabricState, after: FabricSta
             f"a rollout that adds links at free ports first, and another that takes the old ones away; or {_IN_ONE_GO}",
             (AT_ONCE,),
         ) from error
+    first = grow(FabricPair(old, less), before, state, requested)
+    second = grow(FabricPair(less, fabrics.new), first.after, after, requested)
+    return _concatenated(fabrics, first, second)
+
+
+def _moving(fabrics: FabricPair) -> set[int]:
+    """Return the addresses, of virtual machines, that move from one host's port to another's beside theirs."""
+    was = {mac: place for place, (old, _) in fabrics.hosts.items() for mac in old.macs if len(old.macs) > 1}
+    now = {mac: place for place, (_, new) in fabrics.hosts.items() for mac in new.macs if len(new.macs) > 1}
+    return {mac for mac in was.keys() & now.keys() if was[mac] != now[mac]}
+
+
+def _without_meanwhile(
+    fabrics: FabricPair, before: FabricState, after: FabricState, requested: WavesRequest, moved: set[int]
+) -> Rollout:
+    """Return a rollout in which addresses that move leave their old ports before they come to the new ones.
+
+    An entry has one port, and switches change at different moments: between, frames to them are flooded.
+    """
+    old, gone = fabrics.old, np.array(sorted(moved), np.uint64)
+    hosts = []
+    for host in old.hosts:
+        macs = tuple(mac for mac in host.macs if mac not in moved)
+        hosts.append(replace(host, mac=macs[0] if macs else 0, also=macs[1:]))
+    less, state = replace(old, hosts=tuple(hosts)), dict(before)
+    for name, held in before.items():
+        kept = ~np.isin(held.entry_mac, gone)
+        columns = {each: getattr(held, each)[kept] for each in ("entry_vlan", "entry_mac", "entry_port")}
+        state[name] = replace(held, **columns)
     first = grow(FabricPair(old, less), before, state, requested)
     second = grow(FabricPair(less, fabrics.new), first.after, after, requested)
     return _concatenated(fabrics, first, second)

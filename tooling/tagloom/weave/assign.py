@@ -70,6 +70,9 @@ def weave(
     """
     if unknown := unknown_assignment(assignment):
         raise InputError(unknown)
+    if hosts_tag and fabric.tagged_hosts:
+        rule = "ports that carry one network each: learning has hosts tag their frames with the VLANs of others"
+        raise InputError([Finding("--learning", rule, " ".join(h.name for h in fabric.hosts if h.tag))])
     state, vlans = _state_and_count(fabric, routes, assignment, previous=previous)
     broadcast, remarks = "flood", tuple[str, ...]()
     if assignment == "renamed" and broadcasts_once is not None and not broadcasts_once(state):
