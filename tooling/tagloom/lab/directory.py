@@ -121,7 +121,10 @@ def read_order(directory: Path) -> Order:
             for s in raw["switches"]
         ),
         hosts=tuple(map(host_of, raw["hosts"])),
-        links=tuple(Link(**{**link, "members": tuple(map(tuple, link["members"]))}) for link in raw["links"]),
+        links=tuple(
+            Link(**{**link, "members": tuple(map(tuple, link["members"])), "barred": tuple(link["barred"])})
+            for link in raw["links"]
+        ),
         ports=tuple(raw["ports"]),
         shape=Shape(**{**shape, "dims": tuple(shape["dims"])}) if shape else None,
         first_vlan=raw["first_vlan"],
