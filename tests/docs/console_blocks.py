@@ -114,7 +114,7 @@ def run(command, directory):
     return done.returncode, PROGRESS.sub("", done.stdout)
 
 
-def run_blocks(blocks, directory):
+def run_blocks(blocks, directory, run=run):
     """Run blocks in a directory one after the other, where the checkout's tests/data is; no rack outlives them."""
     (directory / "tests").symlink_to(ROOT / "tests")
     try:
