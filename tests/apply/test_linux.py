@@ -12,8 +12,10 @@ import yaml
 from tagloom.adapters.shell import LinuxSwitch
 from tagloom.adapters.ssh import Access
 from tagloom.apply.playbook import ansible_environment, inventory_source
+from tagloom.errors import DeviceError
 from tagloom.lab import process
 from tagloom.lab.device import Device, Quirks
+from tagloom.lab.manners import MANNERS
 from tagloom.platforms import load
 from tagloom.render import parse_configuration
 from tagloom.share import share_directory
@@ -197,3 +199,15 @@ def test_ansible_playbook_alone_pushes_and_reads(ring):
     for name in ALL:
         text = (ring.home / "running" / f"{name}.cfg").read_text()
         assert parse_configuration(LINUX, text).state == ring.planned(name)
+
+
+@pytest.mark.parametrize("name", [name for name, each in MANNERS.items() if each.of_shells])
+def test_a_shell_is_talked_to_whatever_it_greets_with(ring, name):
+    process.manner(ring.rack, "s0", name)
+    try:
+        with ring.connection("s0") as shell:
+            assert '"ifname":"swp1"' in shell.running_configuration()
+            with pytest.raises(DeviceError):
+                shell.send(["ip link set dev nothing up"])
+    finally:
+        process.manner(ring.rack, "s0")

@@ -68,12 +68,16 @@ class MeteredSocket:
 
 @dataclass(slots=True)
 class Allowance:
-    """What one answer may cost: `seconds` until `deadline`, on the monotonic clock, and `left` bytes of `limit`."""
+    """What one answer may cost: `seconds` until `deadline`, on the monotonic clock, and `left` bytes of `limit`.
+
+    `over` says that the deadline has passed and what had come by then was taken.
+    """
 
     seconds: float
     limit: int
     deadline: float = field(init=False)
     left: int = field(init=False)
+    over: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
         self.deadline, self.left = time.monotonic() + self.seconds, self.limit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tagloom.adapters.ssh import Session, shown
 from tagloom.errors import DeviceError
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _MARK = "tagloom-status"
 _ASK = f"echo {_MARK}=$?"
 _DONE = re.compile(rf"{_MARK}=(\d{{1,3}})[^\w\n]{{0,32}}\n")  # never its own echo, in which no digit follows
+_GREETED = re.compile(r"\S[ \t]{0,8}\Z")
 _PORTS = 1024  # of one machine; a bridge of the kernel has as many at most (BR_PORT_BITS)
 # No echo and no prompt among the answers, English errors, nothing in the user's history.
 _QUIET = "stty -echo; unset HISTFILE; export LC_ALL=C; PS1= PS2="
@@ -25,7 +26,7 @@ _LINES_A_WRITE = 16  # a terminal takes 4095 characters in one line (termios(3),
 
 
 class LinuxSwitch(Session):
-    """Speak to a machine's shell: a POSIX one, whose prompt ends in ``$`` or ``#`` as netmiko's `linux` driver expects.
+    """Speak to a machine's shell, a POSIX one.
 
     Every command is followed by a question for its exit status, and the answer to that ends it; so no output can be
     taken for a prompt. Where the user is not root, `Access.become` goes before every command.
@@ -92,9 +93,9 @@ class LinuxSwitch(Session):
         self._request(f"mv {new} {old}")
         return True
 
-    def _log_in(self, wire: Any) -> None:
-        wire.session_preparation()
-        wire.ansi_escape_codes = False  # `_terminal` leaves them out from here on
+    def _log_in(self) -> None:
+        """Wait for the prompt, whatever it is and whatever stands before it, and do without it from then on."""
+        self._until_still(_GREETED, self._allowance(self._access.login_seconds))
         self._request(_QUIET, plain=True)
 
     def _request(self, command: str, *, plain: bool = False) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast
 
 import paramiko
 from netmiko import ConnectHandler, NetmikoAuthenticationException
@@ -19,6 +19,8 @@ from netmiko.channel import SSHChannel
 from netmiko.exceptions import NetmikoBaseException
 from pydantic import TypeAdapter
 
+from tagloom.adapters.echoes import ERASED, SLACK, damaged, echo_end, is_echoed
+from tagloom.adapters.greeting import LOG_LINE, LOG_TIME, PAGER, TAIL, VAGUE_PAGER, WAITS, Greeting, without_log
 from tagloom.adapters.metered import Allowance, MeteredSocket, TerminalText
 from tagloom.errors import DeviceError, Finding, InputError
 from tagloom.plain_text import printable
@@ -48,24 +50,26 @@ _PIECE_BYTES = 65536
 # No pattern below may match more than so many characters: what is further back has been searched for good.
 _TAIL = 512
 # Every repetition is bounded or cannot fail once begun: the time to search a text is a multiple of its length.
-_ERASED = re.compile(r"\x08+ *\x08*")
-_LOG_TIME = r"\d\d-\w{3}-\d{4} \d\d:\d\d:\d\d"
-_LOG_LINE = re.compile(rf"^{_LOG_TIME} {{0,4}}:? {{0,4}}%.*\n?", re.MULTILINE)  # a switch speaks unasked
-_LOGGED_IN = re.compile(r"[\w)\].-][>#] ?$", re.MULTILINE)  # a line of # alone is a banner
-_LOGIN_REFUSED = re.compile(
-    r"user ?name: ?$|^[^\w\n]{0,32}(?:authentication|login) failed", re.IGNORECASE | re.MULTILINE
-)
-_LOGIN_SAYS = re.compile(f"(?m:{_LOGGED_IN.pattern})|(?im:{_LOGIN_REFUSED.pattern}|password: ?$)")
-_PAGER = r"(?:More: <space>.{0,80}<return> ?|--More-- or \(q\)uit)"
 _SAVE_QUESTION = r"\(Y/N\)(?:\[[YN]\])? ?\??|\[Yes/press any key for no\]\.*"
 _SAVED = re.compile(r"(?<!un)succe(?:eded|ssful)|Configuration Saved", re.IGNORECASE)
 _NOT_SAVED = re.compile(r"unsuccessful|not saved|copy.{0,80}fail", re.IGNORECASE)
-_ECHO_ENDS = re.compile(r"[ \t]{0,256}\n")
 _SUBMODES_DEEP = 4
 _ERASE = "\x08"
 _NO_WORD = "zzqq"  # is refused by every command line, alone and behind any line of ours
 _CONFIG_MODE = "(config)"
-_NOT_ENABLED_BY = "cisco_s300"  # the one driver of a PowerConnect's kin that does not enter privileged exec by itself
+# What makes answers come whole, as netmiko's drivers have it; a line that a firmware does not know is refused, no more.
+_PAGING_OFF = {
+    "dell_powerconnect": ("terminal datadump", "terminal length 0"),  # 34xx and 53xx; 55xx
+    "cisco_s300": ("terminal width 511", "terminal datadump"),
+    "dell_os6": ("terminal length 0",),
+}
+# A console that has said what it waits for says no more for so long, where the inventory calls it fast and where not.
+_FAST_SILENCE_SECONDS, _SILENCE_SECONDS = 0.05, 0.3
+_ECHO_SECONDS = 1.0  # until more of what was typed is shown; ten times what a 5324 takes
+_TYPINGS = 8  # of one line, of which the console loses characters
+_TYPED_AT_ONCE = 8  # characters, once some were lost: a UART keeps 16
+_ADVICE = "say tagloom_careful: true if it loses what is typed, tagloom_echo: false if it only shows it so"
+_BELLS = re.compile(r"^\a+", re.MULTILINE)  # before an error
 _NAMES_HOST = "hostname "
 _FLAG = TypeAdapter(bool)  # from a command line's key=value it comes as text
 
@@ -117,8 +121,29 @@ def _prompt_of(*names: str) -> re.Pattern[str]:
     A line of an answer may begin like the prompt: nothing but a log line stands behind the prompt itself.
     """
     any_of = "|".join(map(re.escape, names))
-    behind = rf"(?=[ \t]{{0,8}}(?:$|{_LOG_TIME}))"
-    return re.compile(rf"^(?:{any_of})(\([^)\n]{{0,64}}\))?[#>]{behind}", re.MULTILINE)
+    behind = rf"(?=[ \t]{{0,8}}(?:$|{LOG_TIME}))"
+    return re.compile(rf"^\a{{0,4}}(?:{any_of})(\([^)\n]{{0,64}}\))?[#>]{behind}", re.MULTILINE)
+
+
+class Channel(Protocol):
+    """What carries a conversation's bytes."""
+
+    def read_bytes(self) -> bytes:
+        """Return what has come, b"" for nothing yet. Raises EOFError, OSError where nothing more can come."""
+        ...
+
+    def write_channel(self, out_data: str) -> None:
+        """Send characters."""
+        ...
+
+    def wait(self, seconds: float) -> None:
+        """Wait so long at most until there is something to read."""
+        ...
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether nobody has hung up, as far as this end knows."""
+        ...
 
 
 class _OnePiece(SSHChannel):
@@ -141,6 +166,23 @@ class _OnePiece(SSHChannel):
     def read_channel(self) -> str:
         return self.read_bytes().decode(self.encoding, "ignore")
 
+    def wait(self, seconds: float) -> None:
+        """Wait until the switch has said more or hung up: to receive no bytes waits as to receive some does."""
+        channel = self.remote_conn
+        if channel is None:
+            return
+        before = channel.gettimeout()
+        channel.settimeout(max(seconds, 0.001))
+        with contextlib.suppress(TimeoutError):
+            channel.recv(0)
+        channel.settimeout(before)
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether nobody has hung up, as far as this end knows."""
+        channel = self.remote_conn
+        return channel is not None and not (channel.closed or channel.eof_received)
+
 
 @dataclass(frozen=True, slots=True)
 class Access:
@@ -148,8 +190,9 @@ class Access:
 
     known_hosts        the OpenSSH file its host key must be in; "" = the user's own
     host_key_checking  false takes any key: only where the operator says so
-    fast_cli           netmiko's short delays; a real 5324 needs the long ones to log in
+    fast_cli           short silences at the login; a real 5324 needs the long ones
     echo               wait for each line's echo before its answer; off for a switch that garbles echoes
+    careful            press Return only where a line was echoed whole: for a console that loses what is typed
     become             what a Linux machine's commands run by, such as ``sudo -n``; "" = the user is root
     save_to            the file of a Linux machine that its configuration is kept in; "" = a reboot forgets it
     login_seconds      how long the switch may take to answer at each step of a login
@@ -165,6 +208,7 @@ class Access:
     host_key_checking: bool = True
     fast_cli: bool = False
     echo: bool = True
+    careful: bool = False
     become: str = ""
     save_to: str = ""
     login_seconds: float = LOGIN_SECONDS
@@ -175,6 +219,7 @@ class Access:
         *("inventory_hostname", "ansible_host", "ansible_port"),
         *("ansible_user", "ansible_password", "ansible_become_password"),
         *("tagloom_known_hosts", "tagloom_host_key_checking", "tagloom_fast_cli", "tagloom_echo"),
+        "tagloom_careful",
         *("tagloom_login_seconds", "tagloom_answer_seconds", "tagloom_become", "tagloom_save_to"),
     )
 
@@ -210,6 +255,7 @@ class Access:
             host_key_checking=flag("tagloom_host_key_checking", True),
             fast_cli=flag("tagloom_fast_cli", False),
             echo=flag("tagloom_echo", True),
+            careful=flag("tagloom_careful", False),
             become=str(say("tagloom_become") or ""),
             save_to=str(say("tagloom_save_to") or ""),
             login_seconds=number("tagloom_login_seconds", LOGIN_SECONDS),
@@ -239,7 +285,7 @@ class Session:
         self._access = access
         self._wire: BaseConnection | None = None
         self._socket: MeteredSocket | None = None
-        self._channel: _OnePiece | None = None
+        self._channel: Channel | None = None
         self._batch_ends = math.inf
         self._unread = ""
         self._identity = ""  # what the switch has said of itself since the login
@@ -249,43 +295,17 @@ class Session:
         """Log in, and make the session ready for commands."""
         self.sent = []
         if self.is_open:
-            assert self._socket is not None  # noqa: S101 - it is open
-            self._socket.allow(SESSION_BYTES)
+            if self._socket is not None:
+                self._socket.allow(SESSION_BYTES)
             return self
         self._hang_up()
         self._identity = ""
-        access = self._access
-        keys = self._platform.netmiko_driver == "linux" and not access.password
         try:
-            login_seconds = LOGIN_ROUNDS * access.login_seconds
-            self._socket = MeteredSocket((access.host, access.port), login_seconds, LOGIN_BYTES)
-            self._wire = ConnectHandler(
-                device_type=self._platform.netmiko_driver,
-                host=access.host,
-                port=access.port,
-                username=access.user,
-                password=access.password,
-                secret=access.enable_password,
-                use_keys=keys,
-                allow_agent=keys,
-                fast_cli=access.fast_cli,
-                conn_timeout=access.login_seconds,
-                banner_timeout=access.login_seconds,
-                auth_timeout=access.login_seconds,
-                read_timeout_override=access.login_seconds,
-                sock=self._socket,
-                auto_connect=False,
-                ssh_strict=access.host_key_checking,  # netmiko takes any host key unless it is told not to
-            )
-            if access.host_key_checking:
-                _introduce_host(self._wire, access)
-            # netmiko's own dialog presses Return where a switch is slow, after the name too: that is a wrong password.
-            self._wire.special_login_handler = lambda *_, **__: None  # type: ignore[method-assign]
-            self._wire.establish_connection()
-            self._channel = self._wire.channel = _OnePiece(cast("Any", self._wire.remote_conn), self._wire.encoding)
-            self._channel.heard = self.heard
-            self._log_in(self._wire)
-            self._socket.allow(SESSION_BYTES)
+            self._open()
+            self._unread, self._terminal = "", TerminalText()
+            self._log_in()
+            if self._socket is not None:
+                self._socket.allow(SESSION_BYTES)
         except DeviceError as error:
             why = self._socket.why if self._socket is not None else ""
             self._hang_up()
@@ -297,20 +317,49 @@ class Session:
             raise DeviceError(self.name, "login", why) from error
         return self
 
+    def _open(self) -> None:
+        """Connect to the switch by SSH, and make `_channel` of that."""
+        access = self._access
+        keys = self._platform.netmiko_driver == "linux" and not access.password
+        login_seconds = LOGIN_ROUNDS * access.login_seconds
+        self._socket = MeteredSocket((access.host, access.port), login_seconds, LOGIN_BYTES)
+        self._wire = ConnectHandler(
+            device_type=self._platform.netmiko_driver,
+            host=access.host,
+            port=access.port,
+            username=access.user,
+            password=access.password,
+            use_keys=keys,
+            allow_agent=keys,
+            conn_timeout=access.login_seconds,
+            banner_timeout=access.login_seconds,
+            auth_timeout=access.login_seconds,
+            sock=self._socket,
+            auto_connect=False,
+            ssh_strict=access.host_key_checking,  # netmiko takes any host key unless it is told not to
+        )
+        if access.host_key_checking:
+            _introduce_host(self._wire, access)
+        # netmiko's own dialog presses Return where a switch is slow, after the name too: that is a wrong password.
+        self._wire.special_login_handler = lambda *_, **__: None  # type: ignore[method-assign]
+        self._wire.establish_connection()
+        channel = _OnePiece(cast("Any", self._wire.remote_conn), self._wire.encoding)
+        channel.heard = self.heard
+        self._channel = channel
+
     def __exit__(self, *error: object) -> None:
         """Leave what a lost batch stood in, and log out; one that is kept stays where nothing failed."""
         if self.kept and not any(error) and self.is_open:
             return
         with contextlib.suppress(DeviceError):
-            if self._wire is not None:
+            if self._channel is not None:
                 self._leave()
         self._hang_up()
 
     @property
     def is_open(self) -> bool:
         """Return whether it is logged in and nobody has hung up, as far as this end knows."""
-        channel = self._channel.remote_conn if self._channel is not None else None
-        return self._wire is not None and channel is not None and not (channel.closed or channel.eof_received)
+        return self._channel is not None and self._channel.is_open
 
     def identity(self) -> str:
         """Return what the switch says of itself, asked once in a login: another one would have ended the session."""
@@ -324,7 +373,7 @@ class Session:
         """Have a word with the switch, which keeps it from ending the session. Raises DeviceError."""
         raise NotImplementedError
 
-    def _log_in(self, wire: BaseConnection) -> None:
+    def _log_in(self) -> None:
         raise NotImplementedError
 
     def _leave(self) -> None:
@@ -346,15 +395,15 @@ class Session:
         if self._wire is not None:
             with contextlib.suppress(Exception):  # nothing that fails on the way out changes what was done
                 self._wire.paramiko_cleanup()
-            self._wire = None
+        self._wire = self._channel = None
         if self._socket is not None:
             self._socket.close()
 
     def _write(self, text: str, command: str) -> None:
-        if self._wire is None:
+        if self._channel is None:
             raise DeviceError(self.name, command, "no session")
         try:
-            self._wire.write_channel(text)
+            self._channel.write_channel(text)
         except _WIRE_ERRORS as error:
             raise self._lost(command, "the session was dropped") from error
 
@@ -363,48 +412,69 @@ class Session:
         limit = seconds or self._access.answer_seconds
         return Allowance(min(limit, max(0.0, self._batch_ends - time.monotonic())), ANSWER_BYTES)
 
-    def _until(self, pattern: re.Pattern[str], command: str, allowance: Allowance) -> tuple[str, str]:
-        """Read until `pattern`; return the text before the match, and the match. Keeps what comes after it.
+    def _until(
+        self, pattern: re.Pattern[str], command: str, allowance: Allowance, waits: re.Pattern[str] | None = None
+    ) -> tuple[str, str]:
+        """Read until `pattern`, or until `waits` ends what has come and nothing comes behind it for a while.
 
-        Every character is searched a bounded number of times, in whatever pieces it comes: what stands before the last
-        line, and before the last `_TAIL` characters of that, is not searched again.
+        Return the text before the match, and the match; what comes after it is kept. Every character is searched a
+        bounded number of times, in whatever pieces it comes: what stands before the last line, and before the last
+        `_TAIL` characters of that, is not searched again.
         """
         text, self._unread, searched = self._unread, "", 0
         while not (match := pattern.search(text, searched)):
             searched = max(text.rfind("\n") + 1, len(text) - _TAIL)
-            text += self._read_more(command, allowance)
+            waiting = waits.search(text, max(0, len(text) - TAIL)) if waits is not None else None
+            began = time.monotonic()
+            more = self._read_more(command, allowance, _SILENCE_SECONDS if waiting else math.inf)
+            if waiting and not more and time.monotonic() - began >= _SILENCE_SECONDS:
+                match = waiting
+                break
+            text += more
         self._unread = text[match.end() :]
         return text[: match.start()], match[0]
 
-    def _read_more(self, command: str, allowance: Allowance) -> str:
-        """Return what the switch has said by now, or wait until it says something.
+    def _until_still(
+        self, waits: re.Pattern[str], allowance: Allowance, is_clear: Callable[[str], bool] = lambda _: False
+    ) -> str:
+        """Read until what has come ends with `waits`, nothing comes behind it for a while, and return all of it.
 
-        Raises DeviceError where it has hung up, or takes longer or says more than it is allowed.
+        What the switch writes into its log meanwhile is left out.
         """
-        if self._wire is None or self._channel is None:
+        silence = _FAST_SILENCE_SECONDS if self._access.fast_cli else _SILENCE_SECONDS
+        text, self._unread, since = self._unread, "", time.monotonic()
+        while True:
+            said = without_log(text[-2 * TAIL :])
+            still = silence if waits.search(said, max(0, len(said) - TAIL)) else math.inf
+            if still == silence and is_clear(said):
+                return without_log(text)
+            if more := self._read_more("login", allowance, since + still - time.monotonic()):
+                text, since = text + more, time.monotonic()
+            elif time.monotonic() - since >= still:
+                return without_log(text)
+
+    def _read_more(self, command: str, allowance: Allowance, at_most: float = math.inf) -> str:
+        """Return what the switch has said by now, or wait until it says something, so many seconds at most.
+
+        Raises DeviceError where it has hung up, or takes longer or says more than it is allowed. What has come by the
+        deadline is returned all the same, once: whoever looks late has not been answered late.
+        """
+        if self._channel is None:
             raise DeviceError(self.name, command, "no session")
         try:
             data = self._channel.read_bytes()
         except _WIRE_ERRORS as error:
             raise self._lost(command, "the session was dropped") from error
         left = allowance.deadline - time.monotonic()
-        if left < 0:
+        if left < 0 and (not data or allowance.over):
             raise self._lost(command, f"no answer in {allowance.seconds:.0f} s")
+        allowance.over = left < 0
         allowance.left -= len(data)
         if allowance.left < 0:
             raise self._lost(command, f"an answer of more than {allowance.limit:,} bytes")
         if not data:
-            self._wait(self._wire.remote_conn, left)
+            self._channel.wait(min(left, at_most))
         return self._terminal.feed(data)
-
-    @staticmethod
-    def _wait(channel: Any, seconds: float) -> None:
-        """Wait until the switch has said more or hung up: to receive no bytes waits as to receive some does."""
-        before = channel.gettimeout()
-        channel.settimeout(max(seconds, 0.001))
-        with contextlib.suppress(TimeoutError):
-            channel.recv(0)
-        channel.settimeout(before)
 
     def _lost(self, command: str, how: str) -> DeviceError:
         why = self._socket.why if self._socket is not None else ""
@@ -423,6 +493,9 @@ class SshSwitch(Session):
     def __init__(self, name: str, platform: Platform, access: Access) -> None:
         super().__init__(name, platform, access)
         self._is_error = Grammar.of(platform).is_error
+        self._host = ""  # what the prompt begins with
+        self._careful = access.careful
+        self._lossy = False  # whether it has lost characters that came at once
         self._prompt = re.compile("")
         self._mode = ""  # what the last prompt had between its parentheses, with them; "" = privileged exec
 
@@ -459,9 +532,14 @@ class SshSwitch(Session):
 
     def erases(self) -> bool:
         """Return whether Backspace takes back what was typed: only then `help` may be asked for at lines that act."""
-        self._write(f"show clock{_ERASE * len('show clock')}{_NO_WORD}\n", "Backspace")
-        text, _ = self._until(self._prompt, "Backspace", self._allowance())
-        return self._is_error(text) and not re.search(r"\d\d:\d\d", text)
+        allowance = self._allowance()
+        self._write_paced(f"show clock{_ERASE * len('show clock')}{_NO_WORD}\n", "Backspace", allowance)
+        while True:
+            text = self._until(self._prompt, "Backspace", allowance)[0]
+            if _NO_WORD in text or not self._access.echo:  # else it is a prompt of before
+                break
+        said = without_log(text)
+        return self._is_error(said) and not re.search(r"\d\d:\d\d", said)
 
     def help(self, typed: str) -> str:
         """Return what the switch says where a `?` is typed behind a line begun, which is never sent.
@@ -470,19 +548,28 @@ class SshSwitch(Session):
         it was not.
         """
         what = f"{typed}?"
-        self._write(what, what)
-        again = re.compile(rf"^{self._any_prompt}[ \t]{{0,8}}{re.escape(typed.strip())}[ \t]{{0,8}}$", re.MULTILINE)
+        if not self._access.echo:
+            self._write(typed, what)
+        elif typed:
+            self._put(typed, self._allowance())
+        self._unread = ""  # what is shown from here on is the help
+        self._write("?", what)
+        behind = rf"(?=[ \t]{{0,8}}(?:$|{LOG_TIME}))"
+        again = re.compile(rf"^{self._any_prompt}[ \t]{{0,8}}{re.escape(typed.strip())}{behind}", re.MULTILINE)
         allowance, pieces = self._allowance(), []
+        stop = re.compile(f"{again.pattern}|{PAGER}", re.MULTILINE)
         while True:
-            text, found = self._until(re.compile(f"{again.pattern}|{_PAGER}", re.MULTILINE), what, allowance)
+            text, found = self._until(stop, what, allowance, VAGUE_PAGER)
             pieces.append(text)
             if again.match(found):
                 break
             self._write(" ", what)
-        self._write(f"{_ERASE * len(typed)}{_NO_WORD}\n", what)
-        self._until(self._prompt, what, self._allowance())
-        said = _ERASED.sub("", _LOG_LINE.sub("", "".join(pieces)))
-        return printable(said.partition("\n")[2] if said.lstrip().startswith(typed.strip()) else said)
+        allowance = self._allowance()
+        self._write_paced(f"{_ERASE * len(typed)}{_NO_WORD}\n", what, allowance)
+        self._until(self._prompt, what, allowance)
+        said = ERASED.sub("", LOG_LINE.sub("", "".join(pieces)))
+        echo, _, rest = said.lstrip(" ").partition("\n")
+        return printable(rest if echo.rstrip() in (what, "?") else said)
 
     @property
     def _any_prompt(self) -> str:
@@ -513,8 +600,8 @@ class SshSwitch(Session):
             raise DeviceError(self.name, "configure", f"the prompt is not that of {_CONFIG_MODE} afterwards")
         for line in lines:
             self.before_line(line)
-            if line.startswith(_NAMES_HOST) and self._wire is not None:  # the prompt that answers has the new name
-                self._prompt = _prompt_of(self._wire.base_prompt, line.removeprefix(_NAMES_HOST).strip().strip("\"'"))
+            if line.startswith(_NAMES_HOST):  # the prompt that answers has the new name
+                self._prompt = _prompt_of(self._host, line.removeprefix(_NAMES_HOST).strip().strip("\"'"))
             answer = self._exchange(line)
             if self._is_error(answer):
                 with contextlib.suppress(DeviceError):
@@ -533,62 +620,69 @@ class SshSwitch(Session):
         del text  # the switch knows what it holds
         command = "copy running-config startup-config"
         yes = "Y" if Grammar.of(self._platform).code == "ros" else "y"
-        self._write(f"{command}\n", command)
-        allowance = self._allowance()
-        if self._access.echo:
-            self._until_echo(command, allowance)
+        allowance = self._type(command)
         requested = re.compile(f"(?m:{self._prompt.pattern})|{_SAVE_QUESTION}", re.IGNORECASE)
         text, found = self._until(requested, command, allowance)
         if not self._prompt.match(found):
             self._write(f"{yes}\n", command)  # FASTPATH takes the one key; the Return is an empty command to it
             text, _ = self._until(self._prompt, command, self._allowance())
-            self._settle()
+            if not self._access.echo:
+                self._settle(command)
         if not _SAVED.search(text) or _NOT_SAVED.search(text) or self._is_error(text):
             raise DeviceError(self.name, command, shown(text) or "the switch did not say that it saved")
         return True
 
     # The session
 
-    def _log_in(self, wire: BaseConnection) -> None:
-        self._introduce()
-        wire.write_channel(wire.RETURN)
-        wire.session_preparation()
-        if self._platform.netmiko_driver == _NOT_ENABLED_BY and not wire.check_enable_mode():
-            wire.enable()  # a user of level 15 is there already
-        wire.ansi_escape_codes = False  # `_terminal` leaves them out from here on
-        self._settle()
-        if len(wire.base_prompt) > PROMPT_CHARACTERS:
-            raise DeviceError(self.name, "login", f"a prompt of {len(wire.base_prompt)} characters")
-        self._prompt = _prompt_of(wire.base_prompt)
+    def _log_in(self) -> None:
+        """Reach privileged exec: whatever the console asks, shows and waits for before, and see that no pager stops it.
 
-    def _introduce(self) -> None:
-        """Answer what the ROS family asks inside the session, each question not before it was asked.
-
-        A password is given once. Some firmware asks for the name twice before it (netmiko, cisco_s300).
+        netmiko takes any line of a banner that ends like a prompt for the prompt, and asks for no name inside SSH.
         """
-        names, passwords = [self._access.user] * 2, [self._access.password]
+        access = self._access
+        self._careful, self._lossy = access.careful, False
+        greeting = self._greet(Greeting(self.name, access.user, access.password))
+        if len(greeting.name) > PROMPT_CHARACTERS:
+            raise DeviceError(self.name, "login", f"a prompt of {len(greeting.name)} characters")
+        self._host, self._prompt, self._mode = greeting.name, _prompt_of(greeting.name), greeting.mode
+        self._leave_configuration()
+        if greeting.sign == ">":
+            self._write("enable\n", "enable")
+            enabled = self._greet(Greeting(self.name, access.user, access.enable_password, greeting.name))
+            if enabled.sign != "#":
+                raise DeviceError(self.name, "enable", "is refused, or wants a password: ansible_become_password")
+        for line in _PAGING_OFF.get(self._platform.netmiko_driver, ()):
+            if access.echo:  # these lines show whether characters are lost, before it matters
+                self._careful |= self._type_carefully(line, self._allowance())
+                self._until(self._prompt, line, self._allowance())
+            else:
+                self._exchange(line)
+
+    def _greet(self, greeting: Greeting) -> Greeting:
+        """Answer what the console says until it is at its prompt."""
         while True:
-            _, found = self._until(_LOGIN_SAYS, "login", self._allowance(self._access.login_seconds))
-            if _LOGGED_IN.search(found):
-                return
-            said = found.lower()
-            answers = [] if "failed" in said or not passwords else passwords if "password" in said else names
-            if not answers:
-                raise DeviceError(self.name, "login", f"refused for user {self._access.user!r}")
-            self._write(f"{answers.pop()}\n", "login")
+            said = self._until_still(WAITS, self._allowance(self._access.login_seconds), greeting.is_clear)
+            keys = greeting.answer(said)
+            if keys is None:
+                return greeting
+            self._write(keys, "login")
 
     def _leave(self) -> None:
         self._leave_configuration()
         super()._leave()
 
-    def _settle(self) -> None:
-        """Forget what is printed yet and answers nothing we asked: prompts of empty commands."""
-        if self._wire is not None:
-            try:
-                self._wire.clear_buffer()
-            except _WIRE_ERRORS as error:
-                raise self._lost("login", "the session was dropped") from error
-        self._unread, self._terminal = "", TerminalText()
+    def _settle(self, command: str) -> None:
+        """Forget what is printed yet: where nothing is echoed, the prompt of an empty command is like the next one."""
+        self._until_quiet(command, self._allowance(), _SILENCE_SECONDS)
+        self._unread = ""
+
+    def _until_quiet(self, command: str, allowance: Allowance, seconds: float) -> str:
+        """Return all that comes until nothing comes for so long."""
+        text, until = "", time.monotonic() + seconds
+        while time.monotonic() < until:
+            if more := self._read_more(command, allowance, until - time.monotonic()):
+                text, until = text + more, time.monotonic() + seconds
+        return text
 
     def _leave_configuration(self) -> None:
         for _ in range(_SUBMODES_DEEP):
@@ -601,14 +695,11 @@ class SshSwitch(Session):
 
     def _exchange(self, line: str) -> str:
         """Type a line, give what is printed up to the next prompt, without log lines and pagers."""
-        self._write(f"{line}\n", line)
-        allowance = self._allowance()
-        if self._access.echo:
-            self._until_echo(line, allowance)
+        allowance = self._type(line)
         pieces: list[str] = []
-        stop = re.compile(f"(?m:{self._prompt.pattern})|{_PAGER}")
+        stop = re.compile(f"{self._prompt.pattern}|{PAGER}", re.MULTILINE)
         while True:
-            text, found = self._until(stop, line, allowance)
+            text, found = self._until(stop, line, allowance, VAGUE_PAGER)
             pieces.append(text)
             if prompt := self._prompt.match(found):
                 self._mode = prompt[1] or ""
@@ -617,24 +708,82 @@ class SshSwitch(Session):
         answer = "".join(pieces)
         if not self._access.echo:
             answer = answer.replace(line, "", 1)
-        return printable(_ERASED.sub("", _LOG_LINE.sub("", answer)))
+        return printable(_BELLS.sub("", ERASED.sub("", LOG_LINE.sub("", answer))))
 
     def _check(self, line: str, answer: str) -> None:
         if self._is_error(answer):
             raise DeviceError(self.name, line, shown(answer))
 
-    def _until_echo(self, line: str, allowance: Allowance) -> None:
-        """Read past the echo of a line, which nothing but blanks may end.
+    def _type(self, line: str) -> Allowance:
+        """Type a line and its Return, read past its echo, and return what is left for its answer."""
+        allowance = self._allowance()
+        if not self._access.echo:
+            self._write(f"{line}\n", line)
+        elif self._careful:
+            self._type_carefully(line, allowance)
+        else:
+            self._write(f"{line}\n", line)
+            self._until_echo(line, allowance)
+        return allowance
 
-        A pattern for each line would be plain, and take half the time of a push to compile.
-        """
-        text, self._unread = self._unread, ""
+    def _until_echo(self, line: str, allowance: Allowance) -> None:
+        """Read past the echo of a line. Raises DeviceError where another was echoed, which it hopes was refused."""
+        text, self._unread, instead = self._unread, "", ""
         while True:
-            at = text.find(line)
-            while at >= 0:
-                if end := _ECHO_ENDS.match(text, at + len(line)):
-                    self._unread = text[end.end() :]
-                    return
-                at = text.find(line, at + 1)
+            if (end := echo_end(text, line)) >= 0:
+                self._unread = text[end:]
+                return
+            if "\n" in text:
+                found, behind = damaged(text, line)
+                instead = instead or found
+                if instead and self._prompt.search(text, behind):
+                    raise self._lost(line, f"was shown as {shown(instead)}; {_ADVICE}")
             # The line may have begun in what is kept, and blanks may follow it: all before that is no echo.
-            text = text[max(0, len(text) - len(line) - _TAIL) :] + self._read_more(line, allowance)
+            text = text[max(0, len(text) - 2 * len(line) - SLACK) :] + self._read_more(line, allowance)
+
+    def _type_carefully(self, line: str, allowance: Allowance) -> bool:
+        """Press Return where a line is shown whole; return whether some of it was lost on the way."""
+        lost = self._put(line, allowance)
+        self._write("\n", line)
+        self._until_echo(line, allowance)
+        return lost
+
+    def _put(self, line: str, allowance: Allowance) -> bool:
+        """Type a line, without Return, until it is shown whole; return whether some of it was lost on the way.
+
+        What is shown otherwise is taken back, and a word that no switch knows sent in its place. A screen that shows
+        nothing before Return is taken as it is.
+        """
+        for typing in range(_TYPINGS):
+            step = _TYPED_AT_ONCE if typing or self._lossy else len(line)
+            text, self._unread, whole = self._unread, "", True
+            for at in range(0, len(line), step):
+                self._write(line[at : at + step], line)
+                text, whole = self._until_shown(text, line[: at + step], allowance)
+                if not whole:
+                    break
+            if whole or not text.strip():
+                self._unread = text
+                return typing > 0
+            self._lossy = True
+            self._write_paced(f"{_ERASE * len(line)}{_NO_WORD}\n", line, allowance)
+            self._until(self._prompt, line, allowance)
+        raise self._lost(line, f"was never shown whole, {_TYPINGS} times; {_ADVICE}")
+
+    def _write_paced(self, keys: str, command: str, allowance: Allowance) -> None:
+        """Type keys of which not all are shown; where those that come at once are lost, a few at a time."""
+        step = _TYPED_AT_ONCE if self._lossy else len(keys)
+        for at in range(0, len(keys), step):
+            self._write(keys[at : at + step], command)
+            if at + step < len(keys):
+                self._unread += self._until_quiet(command, allowance, _FAST_SILENCE_SECONDS)
+
+    def _until_shown(self, text: str, typed: str, allowance: Allowance) -> tuple[str, bool]:
+        """Read until what was typed is shown, for as long as more comes; return the screen, and whether it is."""
+        until = time.monotonic() + (_ECHO_SECONDS if self._careful else _SILENCE_SECONDS)
+        while not is_echoed(text, typed):
+            if more := self._read_more(typed, allowance, until - time.monotonic()):
+                text, until = (text + more)[-2 * len(typed) - SLACK :], time.monotonic() + _ECHO_SECONDS
+            elif time.monotonic() >= until:
+                return text, False
+        return text, True

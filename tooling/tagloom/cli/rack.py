@@ -68,6 +68,8 @@ def _lab(args: argparse.Namespace, screen: Screen) -> int:
         payload = process.play(folder, args.switch, args.file)
         screen.say(f"{args.switch} answers as a {payload['model']}, {payload['pages']} recorded pages")
         screen.answer(payload)
+    elif args.lab == "manner":
+        return _lab_manner(args, screen)
     elif args.lab == "mend":
         process.mend(folder, *args.switches)
         screen.say("the faults of " + (", ".join(args.switches) or "all switches") + " are mended")
@@ -82,6 +84,17 @@ def _lab(args: argparse.Namespace, screen: Screen) -> int:
         process.down(folder)
         screen.say("the rack is down")
         screen.answer({"down": True})
+    return GOOD
+
+
+def _lab_manner(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.lab import process
+
+    if (args.name is None) == (not args.plain):
+        raise InputError([Finding("manner", "NAME or --plain", "both" if args.plain else "neither")])
+    payload = process.manner(args.dir, args.switch, args.name or "")
+    screen.say(f"{args.switch} {payload['about']}" + (", in sessions from now on" if args.name else ""))
+    screen.answer(payload)
     return GOOD
 
 
@@ -125,10 +138,23 @@ def _faults_that_there_are() -> str:
     )
 
 
+def _manners_that_there_are() -> str:
+    from tagloom.lab.manners import MANNERS
+
+    return (
+        "\n\n"
+        + "\n".join(f"  {name:<22} {manner.about}" for name, manner in MANNERS.items())
+        + "\n\n"
+        + "example:\n  tagloom lab manner s2 paged-by-more"
+    )
+
+
 def add(commands: Commands) -> None:
     """Add these commands to the parser."""
     lab = commands.add("lab", _lab, "run a virtual rack: each switch is an SSH console on loopback")
-    verbs = lab.add_subparsers(dest="lab", metavar="up|status|ping|traffic|fault|console|play|mend|down", required=True)
+    verbs = lab.add_subparsers(
+        dest="lab", metavar="up|status|ping|traffic|fault|console|play|manner|mend|down", required=True
+    )
     for name, what, more in (
         ("up", "start a rack", ""),
         ("status", "show what runs", ""),
@@ -137,6 +163,7 @@ def add(commands: Commands) -> None:
         ("fault", "rehearse a fault: order one on a switch, or list what was ordered", _faults_that_there_are()),
         ("console", "open a switch's serial line and telnet port, and show where they are", ""),
         ("play", "have a switch answer as a transcript of tagloom record has it", ""),
+        ("manner", "have a switch's console behave as real ones do", _manners_that_there_are()),
         ("mend", "end the faults of some or all switches", ""),
         ("down", "end the rack", ""),
     ):
@@ -180,12 +207,15 @@ def add(commands: Commands) -> None:
             verb.add_argument("--after", type=float, metavar="S", help="strike after S seconds, without --at")
             verb.add_argument("--for", type=float, dest="lasts", metavar="S", help="how long (default: until mended)")
             verb.add_argument("--port", metavar="P", help="the port whose cable is pulled or loses frames")
-        if name in ("console", "play"):
+        if name in ("console", "play", "manner"):
             verb.add_argument("switch", metavar="SWITCH", help="a switch of the rack")
         if name == "play":
             verb.add_argument(
                 "file", type=Path, nargs="?", metavar="FILE", help="a transcript (default: it is itself again)"
             )
+        if name == "manner":
+            verb.add_argument("name", nargs="?", metavar="NAME", help="the manner, see above")
+            verb.add_argument("--plain", action="store_true", help="end its manner")
         if name == "mend":
             verb.add_argument("switches", nargs="*", metavar="SWITCH", help="switches (default: all)")
 

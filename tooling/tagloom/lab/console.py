@@ -129,6 +129,16 @@ class Console:
         self._block = ""  # of lines that are none of tagloom's, which the interpreter does not know
         self._instead = ""
 
+    @property
+    def at_prompt(self) -> bool:
+        """Return whether it waits for a command."""
+        return not self._question and self._on_key is None
+
+    @property
+    def waits_with(self) -> str:
+        """Return what ends the screen: a prompt, or what a dialog asked."""
+        return self._question or self._prompt_text()
+
     def start(self) -> str:
         """Greet: the login dialog of ROS, or the prompt where SSH has asked for the password.
 

@@ -168,6 +168,7 @@ class Device:
     `has_host_key` is lost with a reset to the factory's state; `reload` is called where a console asks for it.
     `down`, `refusing` and `locked` are lasting faults in effect; `changed` is called after every line that was taken,
     which is `last_line`, `struck` with a fault that strikes and the line it strikes at.
+    Sessions that begin have its `manner` ("" = none).
     One that plays a `transcript` answers what was recorded there, and all else as its model.
     `logins` counts sessions since the rack came up, `sessions` those there are, `most_sessions` how many there were.
     """
@@ -197,6 +198,7 @@ class Device:
     has_host_key: bool = True
     reload: Callable[[], None] = _nobody_minds
     transcript: Transcript | None = None
+    manner: str = ""
     logins: int = 0
     sessions: int = 0
     most_sessions: int = 0

@@ -11,23 +11,50 @@ import tty
 from typing import TYPE_CHECKING
 
 from tagloom.lab.console import Console
-from tagloom.lab.server import LOOPBACK
+from tagloom.lab.manners import Mannered
+from tagloom.lab.server import LOOPBACK, mannered
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tagloom.lab.device import Device
     from tagloom.lab.server import Wire
+    from tagloom.lab.shell_console import ShellConsole
 
 _PIECE_BYTES = 4096
+_TICK_SECONDS = 1e-5  # between two pieces: a loop does not keep the order of what is due at once
 # RFC 854: commands of two bytes, of three, and what stands between SB and SE. RFC 857, 858: I echo, nobody goes ahead.
 _TELNET = re.compile(rb"\xff(?:[\xfb-\xfe].|\xfa.*?\xff\xf0|[\xf0-\xf9])", re.DOTALL)
 _GREETING = b"\xff\xfb\x01\xff\xfb\x03"
+
+
+def _arrived(console: Console | ShellConsole | Mannered, keys: str) -> str:
+    return console.arrives(keys) if isinstance(console, Mannered) else keys
+
+
+class _Screen:
+    """What a session shows, piece by piece as its manner has it."""
+
+    def __init__(self, write: Callable[[bytes], None]) -> None:
+        self._write, self._free = write, 0.0
+
+    def show(self, console: Console | ShellConsole | Mannered, text: str) -> None:
+        """Show a text behind all that is still to be shown."""
+        if not isinstance(console, Mannered):
+            self._write(text.encode())
+            return
+        loop = asyncio.get_running_loop()
+        for seconds, piece in console.pieces(text):
+            self._free = max(loop.time(), self._free) + max(seconds, _TICK_SECONDS)
+            loop.call_at(self._free, self._write, piece.encode())
 
 
 class _Telnet(asyncio.Protocol):
     """One telnet session; options are taken and not answered."""
 
     def __init__(self, device: Device, wires: set[Wire]) -> None:
-        self._console, self._wires, self._device = Console(device, serial=True), wires, device
+        self._console, self._wires, self._device = mannered(device, Console(device, serial=True)), wires, device
+        self._screen = _Screen(self._write)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Greet, unless the switch is down."""
@@ -37,12 +64,18 @@ class _Telnet(asyncio.Protocol):
             transport.abort()
             return
         self._wires.add(transport)
-        transport.write(_GREETING + self._console.start().encode())
+        transport.write(_GREETING)
+        self._screen.show(self._console, self._console.start())
+
+    def _write(self, data: bytes) -> None:
+        if not self._transport.is_closing():
+            self._transport.write(data)
 
     def data_received(self, data: bytes) -> None:
         """Answer keys; Return comes with a NUL or a line feed behind it (RFC 854)."""
         keys = _TELNET.sub(b"", data).replace(b"\r\0", b"\r")
-        self._transport.write(self._console.feed(keys.decode("utf-8", "replace")).encode())
+        arrived = _arrived(self._console, keys.decode("utf-8", "replace"))
+        self._screen.show(self._console, self._console.feed(arrived))
         if self._console.closed:
             self._transport.close()
 
@@ -65,6 +98,7 @@ class Lines:
         tty.setraw(self._theirs)
         self.path = os.ttyname(self._theirs)
         os.set_blocking(self._ours, False)  # what nobody reads is lost, as on a real line
+        self._screen = _Screen(self._write)
         self._begin()
         loop.add_reader(self._ours, self._keys)
         self._wires.add(self)
@@ -77,7 +111,7 @@ class Lines:
             keys = os.read(self._ours, _PIECE_BYTES).decode("utf-8", "replace")
             if self._device.down:
                 return
-            self._show(self._console.feed(keys))
+            self._screen.show(self._console, self._console.feed(_arrived(self._console, keys)))
             if self._console.closed:
                 self._begin()
 
@@ -87,12 +121,12 @@ class Lines:
         self._begin()
 
     def _begin(self) -> None:
-        self._console = Console(self._device, serial=True)
-        self._show(self._console.start())
+        self._console = mannered(self._device, Console(self._device, serial=True))
+        self._screen.show(self._console, self._console.start())
 
-    def _show(self, text: str) -> None:
+    def _write(self, data: bytes) -> None:
         with contextlib.suppress(OSError):
-            os.write(self._ours, text.encode())
+            os.write(self._ours, data)
 
     def close(self) -> None:
         """Close both."""

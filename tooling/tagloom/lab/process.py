@@ -140,13 +140,18 @@ def play(directory: Path, switch: str, file: Path | None) -> dict[str, Any]:
     return ask(directory, "play", switch=switch, file=str(file.absolute()) if file is not None else "")
 
 
+def manner(directory: Path, switch: str, name: str = "") -> dict[str, Any]:
+    """Have a switch's sessions from now on behave in some manner, "" as they do; `switch`, `manner`, `about`."""
+    return ask(directory, "manner", switch=switch, name=name)
+
+
 def keep(directory: Path) -> None:
     """Write where every switch stands, for the rack's next start."""
     ask(directory, "keep")
 
 
 def restore(directory: Path) -> None:
-    """Put every switch back where `keep` found it; faults are mended, traffic and sessions end."""
+    """Put every switch back where `keep` found it; faults are mended, manners forgotten, traffic and sessions end."""
     ask(directory, "restore")
 
 

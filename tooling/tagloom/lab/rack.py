@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
 from tagloom.errors import DeviceError, Finding, InputError
-from tagloom.lab import agent, lines, server, traps
+from tagloom.lab import agent, lines, manners, server, traps
 from tagloom.lab.agent import Agent, Login
 from tagloom.lab.dataplane import Dataplane
 from tagloom.lab.device import Configuration, Device, UnmanagedConfig
@@ -255,6 +255,7 @@ class Rack:
             "reboot": self._reboot,
             "console": self._console,
             "play": self._play,
+            "manner": self._manner,
             "keep": self._keep,
             "restore": self._restore,
             "fault": self._fault,
@@ -418,13 +419,23 @@ class Rack:
         device.transcript = transcript
         return {"switch": device.name, "model": transcript.model, "pages": len(transcript.pages)}
 
+    def _manner(self, order: dict[str, Any]) -> dict[str, Any]:
+        """Have a switch's sessions from now on behave in some manner, or as they do."""
+        (device,) = self._named([str(order.get("switch"))])
+        name = str(order.get("name") or "")
+        about = manners.manner(name, shell=device.is_linux).about if name else "has no manner of its own"
+        device.manner = name
+        if device.name in self._lines:
+            self._lines[device.name].abort()
+        return {"switch": device.name, "manner": name, "about": about}
+
     def _keep(self, _: dict[str, Any]) -> dict[str, Any]:
         """Remember what every switch runs and starts with, to begin a rehearsal there again and again."""
         self._kept = {name: device.configuration() for name, device in self.devices.items()}
         return {}
 
     def _restore(self, _: dict[str, Any]) -> dict[str, Any]:
-        """Put every switch where it was when that was remembered; faults are mended, sessions are cut."""
+        """Put every switch where it was when that was remembered; faults are mended, no manners left, sessions cut."""
         if not self._kept:
             raise InputError([Finding("restore", "a rack that was told to keep where it stands", "it was not")])
         self.traffic = None
@@ -433,6 +444,7 @@ class Rack:
         for name, kept in self._kept.items():
             self._restart(self.devices[name])
             self.devices[name].configure(kept)
+            self.devices[name].manner = ""
         self._settled = None
         return {}
 

@@ -11,6 +11,7 @@ import asyncssh
 
 from tagloom.lab.console import FAMILIES, Console
 from tagloom.lab.faults import BOOTS, LASTING
+from tagloom.lab.manners import Mannered, manner
 from tagloom.lab.shell_console import ShellConsole
 from tagloom.platforms.grammar import Grammar
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from tagloom.lab.device import Device
 
     _Process: TypeAlias = asyncssh.SSHServerProcess[str]
+    _Console: TypeAlias = Console | ShellConsole | Mannered
 
 LOOPBACK = "127.0.0.1"
 RSA_BITS = 2048
@@ -85,12 +87,28 @@ class _Login(asyncssh.SSHServer):
         return self._device.accepts(username, password)
 
 
+def mannered(device: Device, console: Console | ShellConsole) -> _Console:
+    """Return a console with its switch's manner."""
+    return Mannered(console, manner(device.manner, shell=device.is_linux)) if device.manner else console
+
+
+async def _show(process: _Process, console: _Console, text: str) -> None:
+    """Send what a screen shows, as its manner has it."""
+    if not isinstance(console, Mannered):
+        process.stdout.write(text)
+        return
+    for seconds, piece in console.pieces(text):
+        await asyncio.sleep(seconds)
+        process.stdout.write(piece)
+        await process.stdout.drain()
+
+
 async def _talk(process: _Process, device: Device) -> None:
-    console = ShellConsole(device) if device.is_linux else Console(device)
+    console = mannered(device, ShellConsole(device) if device.is_linux else Console(device))
     device.logins += 1
     device.sessions += 1
     device.most_sessions = max(device.most_sessions, device.sessions)
-    process.stdout.write(console.start())
+    await _show(process, console, console.start())
     try:
         while not console.closed:
             try:
@@ -99,7 +117,7 @@ async def _talk(process: _Process, device: Device) -> None:
                 continue
             if not keys:
                 break
-            parts = _LINE_ENDS.split(keys)
+            parts = _LINE_ENDS.split(console.arrives(keys) if isinstance(console, Mannered) else keys)
             for typed, end in zip(parts[::2], [*parts[1::2], ""], strict=True):
                 await _take(process, console, device, typed, end)
             await process.stdout.drain()
@@ -111,7 +129,7 @@ async def _talk(process: _Process, device: Device) -> None:
     process.exit(0)
 
 
-async def _take(process: _Process, console: Console | ShellConsole, device: Device, typed: str, end: str) -> None:
+async def _take(process: _Process, console: _Console, device: Device, typed: str, end: str) -> None:
     """Show what is typed and, where a Return ends it, what the switch answers, through the fault that is due."""
     fault = console.due(typed) if end else None
     if fault is not None:
@@ -121,11 +139,11 @@ async def _take(process: _Process, console: Console | ShellConsole, device: Devi
     elif fault is None or fault.kind in LASTING:
         pause = console.pause_seconds if end else 0.0
         if pause:
-            process.stdout.write(console.feed(typed))
+            await _show(process, console, console.feed(typed))
             await asyncio.sleep(pause)
-            process.stdout.write(console.feed(end))
+            await _show(process, console, console.feed(end))
         else:
-            process.stdout.write(console.feed(typed + end))
+            await _show(process, console, console.feed(typed + end))
     elif fault.kind in ("drop-before", "drop-inside", "drop-after"):
         if fault.kind == "drop-inside":
             process.stdout.write(console.feed(typed[: fault.cut(typed)]))

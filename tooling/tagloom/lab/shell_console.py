@@ -41,6 +41,16 @@ class ShellConsole:
         self._after_return = False
         self._instead = ""
 
+    @property
+    def at_prompt(self) -> bool:
+        """Return whether it waits for a command."""
+        return True
+
+    @property
+    def waits_with(self) -> str:
+        """Return what ends the screen."""
+        return self._prompt
+
     def start(self) -> str:
         """Greet with the prompt; SSH has asked for the password."""
         return f"{KERNEL}{_RETURN}{self._prompt}"

@@ -1,0 +1,116 @@
+"""Get from a console's first words to its prompt: banners, questions, logins and keys that it waits for (sans-I/O)."""
+
+from __future__ import annotations
+
+import re
+
+from tagloom.errors import DeviceError
+
+LOG_TIME = r"\d\d-\w{3}-\d{4} \d\d:\d\d:\d\d"
+LOG_LINE = re.compile(rf"^{LOG_TIME} {{0,4}}:? {{0,4}}%.*\n?", re.MULTILINE)  # a switch speaks unasked
+_LOGGED = re.compile(rf" {{0,8}}{LOG_TIME} {{0,4}}:? {{0,4}}%[^\n]*\n?")
+PAGER = r"(?:More: <space>.{0,80}<(?:return|CR)> ?|--More-- or \(q\)uit)"
+_MORE = r"^(?:-{2,8} ?More ?-{2,8}|<-{1,8} ?More ?-{1,8}>) ?"
+# More may follow it, or it is the switch's own text.
+VAGUE_PAGER = re.compile(rf"(?:{_MORE}|^Press any key to continue[^\n]{{0,40}})\Z", re.MULTILINE)
+_USER = r"(?:user ?name|user|login) ?: ?"
+_PASSWORD = r"password ?: ?"  # noqa: S105 - what is asked
+_YES_OR_NO = r"[(\[] ?y(?:es)? ?/ ?n(?:o)? ?[)\]](?: ?\[[yn]\])? ?[?:]? ?"
+_ANY_KEY = r"(?:press|hit) (?:any|the|return|enter|<).{0,60}"
+_FAILED = r"^[^\w\n]{0,32}(?:authentication|login) failed"
+_AT_PROMPT = r"[\w)\].-][>#] ?"  # a line of # alone is a banner
+# The end of what a console says before it waits; no longer than `TAIL` characters of it are looked at.
+WAITS = re.compile(
+    rf"(?:{_USER}|{_PASSWORD}|{_YES_OR_NO}|^[^\n]{{0,60}}{_ANY_KEY}|{_AT_PROMPT}|{PAGER}|{_MORE}|{_FAILED}[^\n]{{0,80}}\n{{0,4}})\Z",
+    re.IGNORECASE | re.MULTILINE,
+)
+TAIL = 256
+_AROUND = " \t\a"
+_MOST_ANSWERS = 24
+_ROUNDS = 8  # of Returns, each of which brought something else than the one before
+_SUBMODE = re.compile(r"\(config[^()\n]{0,64}\)$")
+
+
+def without_log(text: str) -> str:
+    """Return a text without what the switch has written unasked: whole lines, and what stands behind a prompt."""
+    return _LOGGED.sub("", text)
+
+
+def _ends(text: str, pattern: str) -> bool:
+    return re.search(rf"(?:{pattern})\Z", text[-TAIL:], re.IGNORECASE | re.MULTILINE) is not None
+
+
+def _is(line: str, pattern: str) -> bool:
+    return re.fullmatch(pattern, line, re.IGNORECASE) is not None
+
+
+class Greeting:
+    """What to type until a console is at its prompt; `answer` raises DeviceError where it will never be.
+
+    A prompt is a line that comes again, alone, where nothing but a Return is typed: a banner's line does not. Names and
+    passwords are given once; some firmware asks for the name twice before the password (netmiko, cisco_s300). Where the
+    prompt's `name` is known, a line of it is enough.
+    """
+
+    def __init__(self, switch: str, user: str, password: str, name: str = "") -> None:
+        self.name = name  # what stands before the prompt's sign, and
+        self.sign = ""  # that sign: > or #
+        self.mode = ""  # what stood between parentheses there: a serial line may have been left in a sub-mode
+        self._switch, self._user = switch, user
+        self._names, self._passwords = [user] * 2, [password]
+        self._given = False
+        self._line, self._rounds, self._answers = "", 0, 0
+
+    def is_clear(self, said: str) -> bool:
+        """Return whether nothing that could follow what was said would change what to type."""
+        line = said.rpartition("\n")[2].strip(_AROUND)
+        if self.name:
+            return line in (f"{self.name}>", f"{self.name}#")
+        return (bool(self._line) and line == self._line) or (len(self._names) == 1 and _is(line, _PASSWORD))
+
+    def answer(self, said: str) -> str | None:
+        """Return the keys to type at what was said since the last were typed; None where `name` and `sign` are known.
+
+        `said` ends with one of `WAITS`, behind which nothing came for a while.
+        """
+        self._answers += 1
+        if self._answers > _MOST_ANSWERS:
+            raise DeviceError(self._switch, "login", f"asks without end: {said[-TAIL:].strip()!r}")
+        if self._given and re.search(_FAILED, said, re.IGNORECASE | re.MULTILINE):
+            raise self._refused()
+        if _ends(said, _PASSWORD):
+            if not self._passwords:
+                raise self._refused()
+            self._given = True
+            return f"{self._passwords.pop()}\n"
+        if _ends(said, _USER):
+            if self._given or not self._names:
+                raise self._refused()
+            return f"{self._names.pop()}\n"
+        if _ends(said, _YES_OR_NO):  # a set-up wizard, a new password: not now
+            return "n\n"
+        if _ends(said, f"{PAGER}|{_MORE}"):
+            return "q"
+        if _ends(said, _AT_PROMPT):
+            return self._at_prompt(said)
+        return "\n"
+
+    def _at_prompt(self, said: str) -> str | None:
+        lines = [line.strip(_AROUND) for line in said.split("\n")]
+        lines = [line for line in lines if line]
+        if self.name and lines and lines[-1] in (f"{self.name}>", f"{self.name}#"):
+            self._line = lines[-1]
+            lines = lines[-1:]
+        if lines and lines[-1] == self._line and set(lines) == {self._line}:
+            name, self.sign = self._line[:-1], self._line[-1]
+            mode = _SUBMODE.search(name[-TAIL:])
+            self.mode = mode[0] if mode else ""
+            self.name = name.removesuffix(self.mode)
+            return None
+        self._line, self._rounds = lines[-1] if lines else "", self._rounds + 1
+        if self._rounds > _ROUNDS:
+            raise DeviceError(self._switch, "login", f"no line comes twice, as a prompt does: {self._line[-TAIL:]!r}")
+        return "\n"
+
+    def _refused(self) -> DeviceError:
+        return DeviceError(self._switch, "login", f"refused for user {self._user!r}")
