@@ -90,11 +90,7 @@ def _check_words(args: argparse.Namespace, fabric: Fabric | None, wrong: Finding
         wrong.findings.append(Finding("bootstrap", "one of -o DIR, --serial LINE and --telnet HOST:PORT", "otherwise"))
     if (args.serial or args.telnet) and not args.switch:
         wrong.findings.append(Finding("--switch", "the switch at the other end of the line", "none"))
-    if args.telnet:
-        try:
-            split_address(args.telnet)
-        except ValueError:
-            wrong.findings.append(Finding("--telnet", "HOST or HOST:PORT", args.telnet))
+    _check_telnet(args, wrong)
     if fabric is not None and args.switch:
         live = {switch.name: switch for switch in fabric.live}
         if args.switch not in live:
@@ -102,6 +98,21 @@ def _check_words(args: argparse.Namespace, fabric: Fabric | None, wrong: Finding
         elif not platforms.of(live[args.switch]).has_first_contact:
             rule = "a model whose console tagloom knows"
             wrong.findings.append(Finding("--switch", rule, f"{args.switch}, a {live[args.switch].model}"))
+
+
+def _check_telnet(args: argparse.Namespace, wrong: Findings) -> None:
+    if args.telnet:
+        try:
+            split_address(args.telnet)
+        except ValueError:
+            wrong.findings.append(Finding("--telnet", "HOST or HOST:PORT", args.telnet))
+
+
+def check_line(args: argparse.Namespace, wrong: Findings) -> None:
+    """Find a console that is named twice, or wrong."""
+    if args.serial and args.telnet:
+        wrong.findings.append(Finding("--serial", "one of --serial LINE and --telnet HOST:PORT", "both"))
+    _check_telnet(args, wrong)
 
 
 def network_given(args: argparse.Namespace) -> ipaddress.IPv4Network:

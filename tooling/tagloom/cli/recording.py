@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagloom.cli.bootstrapping import logins, snmp_given
+from tagloom.cli.bootstrapping import check_line, logins, open_stream, snmp_given
 from tagloom.cli.inputs import LAB, Findings, site_of
 from tagloom.cli.screen import DEVICE_FAILED, GOOD
 from tagloom.errors import DeviceError, Finding, InputError
@@ -43,6 +44,7 @@ def _record(args: argparse.Namespace, screen: Screen) -> int:
         wrong.findings.append(Finding("--try", "the --ports and --vlans that are free", "not both"))
     if not args.try_lines and args.vlans:
         wrong.findings.append(Finding("--vlans", "with --try alone", args.vlans))
+    check_line(args, wrong)
     snmp = wrong.of(lambda: snmp_given(site.inventory, secretly=True)) if site is not None else None
     wrong.end()
     assert platform is not None  # noqa: S101 - else there are findings
@@ -74,9 +76,15 @@ def _walk(
     args: argparse.Namespace, screen: Screen, recorder: Recorder, access: Access, ports: list[int], vlans: list[int]
 ) -> str:
     """Record a switch, and return what went wrong after the first pages, "" for nothing. Raises DeviceError."""
+    from tagloom.adapters.console_switch import ConsoleSwitch
     from tagloom.adapters.ssh import SshSwitch
 
     connection = SshSwitch(args.switch, recorder.platform, access)
+    if args.serial or args.telnet:
+        what = f"telnet {args.telnet}: passwords go there in clear" if args.telnet else f"serial {args.serial}"
+        screen.remark(f"console   {args.switch} over {what}")
+        stream = partial(open_stream, args, args.switch)
+        connection = ConsoleSwitch(args.switch, recorder.platform, access, stream)
     connection.heard = recorder.heard.extend
     with screen.waiting(f"asking {args.switch}"), connection:
         recorder.record(connection, ports[0])
@@ -138,6 +146,11 @@ def add(commands: Commands) -> None:
     )
     record.add_argument(
         "--try", action="store_true", dest="try_lines", help="type lines too, on free --ports and --vlans; undo them"
+    )
+    record.add_argument("--serial", default="", metavar="LINE", help="at its console there, such as /dev/ttyUSB0")
+    record.add_argument("--baud", type=int, default=9600, metavar="N", help="speed of that line (default 9600)")
+    record.add_argument(
+        "--telnet", default="", metavar="HOST:PORT", help="at its console there; passwords cross the network in clear"
     )
     record.add_argument("--ports", default="", metavar="P,...", help="ports that nothing is plugged into")
     record.add_argument("--vlans", default="", metavar="N,...", help="VLAN ids that nobody uses")
