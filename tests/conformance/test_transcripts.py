@@ -95,6 +95,27 @@ def test_lines_are_tried_on_what_is_free_read_back_and_undone(conformance_rack, 
     assert process.configurations(rack) == before
 
 
+@pytest.mark.parametrize(("kind", "name"), [("serial", "powerconnect-5324"), ("telnet", "powerconnect-6224")])
+def test_a_console_is_recorded_over_a_serial_line_and_telnet_as_over_ssh(
+    conformance_rack, kind, name, tmp_path, capsys
+):
+    rack, over_ssh, over_line = conformance_rack, tmp_path / "ssh.json", tmp_path / "line.json"
+    before = process.configurations(rack)
+    line = [f"--{kind}", process.console(rack, name)[kind]]
+    free = ["--try", "--ports", FREE[name], "--vlans", "3001,3002"]
+    page = record(capsys, rack, name, over_line, *line, *free)
+    assert (page["refuted"], page["error"]) == ([], "")
+    assert page["confirmed"] == record(capsys, rack, name, over_ssh, *free)["confirmed"]
+    assert process.configurations(rack) == before
+    pages = [
+        [(p.kind, p.context, p.typed, p.answer) for p in read_transcript(path).pages] for path in (over_line, over_ssh)
+    ]
+    assert pages[0] == pages[1]
+    assert "watchtower" not in over_line.read_text()
+    page = record(capsys, rack, name, over_line, "--serial", "/dev/null", "--telnet", "x:y", expect=2)
+    assert [each["where"] for each in page["findings"]] == ["--serial", "--telnet"]
+
+
 def test_what_is_not_free_or_not_there_is_told_at_once(conformance_rack, tmp_path, capsys):
     rack, file = conformance_rack, tmp_path / "none.json"
     page = record(capsys, rack, "powerconnect-5324", file, "--try", "--ports", "g1,x9", expect=2)

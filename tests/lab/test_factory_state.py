@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import socket
 
@@ -23,6 +24,8 @@ from thinned import few
 from waiting import until
 
 MODELS = ["powerconnect-5324", "powerconnect-5548", "powerconnect-6248", "n-series"]
+CISCOS = ["cisco-sg300-28", "cisco-cbs350-24t-4g"]  # which have a user from the factory
+ALL = MODELS + CISCOS
 ADDRESS = ["interface vlan 1", "ip address 192.0.2.9 255.255.255.0", "exit"]
 GLOBAL_ADDRESS = ["ip address 192.0.2.9 255.255.255.0"]  # of a 62xx
 USER = ["username ops password first-day level 15", "crypto key generate rsa", "ip ssh server"]
@@ -58,8 +61,8 @@ class Line:
 @pytest.fixture(scope="module")
 def rack(tmp_path_factory):
     directory = tmp_path_factory.mktemp("factory")
-    links = [(0, 1, 1, 1), (1, 2, 2, 2), (2, 3, 3, 3)]
-    process.up(Order(fabric(4, links, models=MODELS), TEMPLATES), directory)
+    links = [(n, n + 1, n + 1, n + 1) for n in range(len(ALL) - 1)]
+    process.up(Order(fabric(len(ALL), links, models=ALL), TEMPLATES), directory)
     process.keep(directory)
     yield directory
     process.down(directory)
@@ -69,7 +72,7 @@ def rack(tmp_path_factory):
 def factory(rack):
     """Return a rack whose switches all lost their configurations."""
     process.restore(rack)
-    for number in range(len(MODELS)):
+    for number in range(len(ALL)):
         process.fault(rack, f"s{number}", "factory")
     return rack
 
@@ -79,7 +82,7 @@ def login(directory, number, user, password, info=None):
     port = (info or process.read_info(directory)).ports[f"s{number}"]
     known = str(directory / "known_hosts")
     access = Access("127.0.0.1", port, user, password, known_hosts=known, fast_cli=True)
-    with connect(f"s{number}", platforms.load(MODELS[number]), access) as connection:
+    with connect(f"s{number}", platforms.load(ALL[number]), access) as connection:
         return connection.running_configuration()
 
 
@@ -166,20 +169,22 @@ def bootstrap(capfd, place, *words, expect=0):
     return json.loads(shown.out) | {"said": shown.err}
 
 
-def lines_of(rack, number):
-    where = process.console(rack, f"s{number}")
-    return ["--telnet", where["telnet"]] if number % 2 else ["--serial", where["serial"]]
+def lines_of(rack, number, kind):
+    return [f"--{kind}", process.console(rack, f"s{number}")[kind]]
 
 
-@pytest.mark.parametrize("number", few(range(len(MODELS)), 0, 3), ids=MODELS)  # both grammars, both wires
-def test_bootstrap_brings_a_switch_from_the_factory_to_the_inventorys_login(factory, number, tmp_path, capfd):
+KINDS = [(number, kind) for number in range(len(ALL)) for kind in ("serial", "telnet")]
+
+
+@pytest.mark.parametrize(("number", "kind"), few(KINDS, 0, 7, 11), ids=str)  # all grammars' roots, both wires
+def test_bootstrap_brings_a_switch_from_the_factory_to_the_inventorys_login(factory, number, kind, tmp_path, capfd):
     place = site(factory, tmp_path / "site")
-    page = bootstrap(capfd, place, "--switch", f"s{number}", *lines_of(factory, number))
+    page = bootstrap(capfd, place, "--switch", f"s{number}", *lines_of(factory, number, kind))
     assert (page["configured"], page["enrolled"]) == ([f"s{number}"], [f"s{number}"])
     assert page["known_hosts"] == str(place / "known_hosts")
     text = login(place, number, "ops", "first-day-9", process.read_info(factory))
     assert f"hostname s{number}" in text
-    assert "snmp-server user lab tagloom auth-sha" in text
+    assert re.search(r"snmp-server user lab tagloom (auth-sha|v3 auth sha)", text)
     assert "lldp" in text
     process.reboot(factory, f"s{number}")
     assert login(place, number, "ops", "first-day-9", process.read_info(factory)) == text, "it was saved"
@@ -193,7 +198,7 @@ def test_another_key_than_the_enrolled_one_is_refused_with_the_command_that_take
     port = process.read_info(factory).ports["s0"]
     other = paramiko.RSAKey.generate(2048)
     (place / "known_hosts").write_text(f"[127.0.0.1]:{port} {other.get_name()} {other.get_base64()}\n")
-    page = bootstrap(capfd, place, "--switch", "s0", *lines_of(factory, 0), expect=2)
+    page = bootstrap(capfd, place, "--switch", "s0", *lines_of(factory, 0, "serial"), expect=2)
     (finding,) = page["findings"]
     assert f"ssh-keygen -R '[127.0.0.1]:{port}' -f {place}/known_hosts" in finding["actual"]
 
@@ -201,15 +206,17 @@ def test_another_key_than_the_enrolled_one_is_refused_with_the_command_that_take
 def test_what_is_pasted_has_no_password_unless_it_is_asked_for(rack, tmp_path, capfd):
     place, out = site(rack, tmp_path / "site"), tmp_path / "out"
     page = bootstrap(capfd, place, "-o", out)
-    assert sorted(page["written"]) == sorted(map(str, [*(out / f"s{n}.txt" for n in range(4)), out / "labels.html"]))
-    for number in range(len(MODELS)):
+    assert sorted(page["written"]) == sorted(
+        map(str, [*(out / f"s{n}.txt" for n in range(len(ALL))), out / "labels.html"])
+    )
+    for number in range(len(ALL)):
         text = (out / f"s{number}.txt").read_text()
-        assert f"username ops password {PASSWORD} level 15" in text
+        assert f"username ops password {PASSWORD} {'level' if number < len(MODELS) else 'privilege'} 15" in text
         assert "first-day" not in text
         assert "lab-auth-password" not in text
         assert text.endswith("copy running-config startup-config\n")
     labels = (out / "labels.html").read_text()
-    assert labels.count("<section>") == len(MODELS)
+    assert labels.count("<section>") == len(ALL)
     assert "<td>s0:g1</td><td>s1</td>" in labels
     bootstrap(capfd, place, "-o", tmp_path / "secret", "--secrets")
     path = tmp_path / "secret" / "s0.txt"
@@ -223,7 +230,7 @@ def test_what_is_wrong_is_told_at_once_and_nothing_is_written(rack, tmp_path, ca
     page = bootstrap(capfd, place, *words, expect=2)
     assert [each["where"] for each in page["findings"]] == ["--gateway", "bootstrap", "--switch"]
     page = bootstrap(capfd, place, "-o", out, "--network", "10.0.0.0/8", expect=2)
-    assert [each["where"] for each in page["findings"]] == [f"switches.s{n}.address" for n in range(4)]
+    assert [each["where"] for each in page["findings"]] == [f"switches.s{n}.address" for n in range(len(ALL))]
     page = bootstrap(capfd, place, "-o", out, "--secrets", expect=2)
     assert "two words" not in str(page)
     assert not out.exists()

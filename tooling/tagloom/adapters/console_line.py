@@ -33,8 +33,11 @@ _WILL, _WONT, _DO, _DONT = b"\xfb", b"\xfc", b"\xfd", b"\xfe"
 _ECHO, _GO_AHEAD = b"\x01", b"\x03"  # RFC 857, 858: the switch may do both
 _AT_PROMPT = r"\n[^\S\n]*[\w][\w .-]{0,63}(?:\([^)\n]{0,64}\))?[>#] ?"
 _PROMPT, _BURIED = re.compile(_AT_PROMPT + "$"), re.compile(_AT_PROMPT + r"\n")
-_USER = re.compile(r"(?:user ?name|user|login): ?$", re.IGNORECASE)
-_PASSWORD = re.compile(r"password: ?$", re.IGNORECASE)
+_USER = re.compile(r"(?:user ?name|user|login) ?: ?$", re.IGNORECASE)
+_PASSWORD = re.compile(r"password ?: ?$", re.IGNORECASE)
+# A first login that is asked for other credentials than the factory's, in this order.
+_OLD, _NEW_USER = re.compile(r"old password ?: ?$", re.IGNORECASE), re.compile(r"new user ?name ?: ?$", re.IGNORECASE)
+_NEW = re.compile(r"(?:enter|confirm|re-?enter) (?:the )?(?:new )?password ?: ?$", re.IGNORECASE)
 _YES_OR_NO = re.compile(r"[(\[]y/n[)\]](?:\s?\[[yn]\])?\s?[?:]?\s*$", re.IGNORECASE)
 _MORE = re.compile(r"(?:More: <space>.{0,80}<return> ?|--More-- or \(q\)uit)$")
 _STEERING = re.compile(r"\x1b\[[0-9;]{0,16}[A-Za-z]|[\x00\r]")
@@ -121,12 +124,16 @@ class ConsoleLine:
     def __init__(self, name: str, platform: Platform, stream: Stream, user: str, password: str) -> None:
         self._name, self._stream, self._user, self._password = name, stream, user, password
         self._is_error = Grammar.of(platform).is_error
+        self._factory_login = platform.factory_login
 
     def __enter__(self) -> Self:
-        """Reach a prompt: a set-up wizard is declined, a login is the inventory's, given once."""
+        """Reach a prompt: a set-up wizard is declined, a login is the inventory's, else the factory's, each given once.
+
+        Where a switch wants other credentials than the factory's, they become the inventory's.
+        """
         greeting = self._until_quiet("greeting", _GREETING_SECONDS)  # all of it, or it would be answered twice
         self._write("n" if _YES_OR_NO.search(greeting) else "")
-        given = 0
+        given, user, password = 0, self._user, self._password
         while True:
             _, question = self._until_question("login")
             if question is _PROMPT:
@@ -135,13 +142,19 @@ class ConsoleLine:
                 self._write("n")
             elif question is _MORE:
                 self._send(b"q", "login")
-            elif question is _USER and given:
-                raise DeviceError(self._name, "login", "the console knows neither no login nor the inventory's")
+            elif question is _OLD:
+                self._write(password)
+            elif question in (_NEW_USER, _NEW):
+                self._write(self._user if question is _NEW_USER else self._password)
             elif question is _USER:
-                self._write(self._user)
+                if given and self._factory_login and (user, password) != self._factory_login:
+                    user, password = self._factory_login
+                elif given:
+                    raise DeviceError(self._name, "login", "the console knows neither no login nor the inventory's")
+                self._write(user)
             else:
                 given += 1
-                self._write(self._password)
+                self._write(password)
 
     def __exit__(self, *_: object) -> None:
         """Hang up."""
@@ -217,7 +230,7 @@ class ConsoleLine:
             begun = text.find(echo)
             if begun < 0 and not quiet:
                 continue
-            for pattern in (_PROMPT, _YES_OR_NO, _MORE, _USER, _PASSWORD):
+            for pattern in (_PROMPT, _YES_OR_NO, _MORE, _NEW_USER, _USER, _OLD, _NEW, _PASSWORD):
                 if pattern.search(text, max(0, begun, len(text) - 256)):
                     return text, pattern
         raise DeviceError(self._name, what, f"no prompt in {LINE_SECONDS:.0f} s: {shown(text)}")

@@ -230,12 +230,47 @@ class Console:
 
     def _password(self, line: str) -> str:
         if self.device.accepts(self._user, line):
-            return _RETURN + self._prompt()
+            return _RETURN + (self._prompt() if self.device.users != self.device.factory_users else self._renew())
         self._tries += 1
         if self._tries == LOGIN_TRIES:
             self.close()
             return "authentication failed" + _RETURN
         return "authentication failed" + _RETURN + _RETURN + self._ask(self.family.user_question, self._user_name)
+
+    def _renew(self) -> str:
+        """Ask for other credentials than the factory's: an SG300 whether, a CBS350 until it has them."""
+        if Grammar.of(self.device.platform).platform.grammar == "sg300":
+            text = f"Please change your password from the default settings.{_RETURN}{_RETURN}"
+            return text + self._ask("Do you want to change the password (Y/N)[Y] ?", self._renew_or_not)
+        text = f"Please change your username AND password from the default settings.{_RETURN}{_RETURN}"
+        return text + self._ask("Enter new username: ", self._new_user)
+
+    def _renew_or_not(self, line: str) -> str:
+        if line.strip().lower() in ("n", "no"):
+            return self._prompt()
+        return self._ask("Enter old password  : ", self._old_password, hidden=True)
+
+    def _old_password(self, line: str) -> str:
+        if not self.device.accepts(self._user, line):
+            return f"Incorrect old password{_RETURN}" + self._ask(
+                "Enter old password  : ", self._old_password, hidden=True
+            )
+        return self._ask("Enter new password  : ", self._new_password, hidden=True)
+
+    def _new_user(self, line: str) -> str:
+        self._user = line.strip() or self._user
+        return self._ask("Enter new password: ", self._new_password, hidden=True)
+
+    def _new_password(self, line: str) -> str:
+        def confirm(again: str) -> str:
+            if again != line or again in self.device.factory_users.values() or not line:
+                return f"Passwords do not fit{_RETURN}" + self._ask(
+                    "Enter new password: ", self._new_password, hidden=True
+                )
+            self.device.foreign.take("", f"username {self._user} password {line} privilege 15")
+            return f"Username and password were successfully updated.{_RETURN}{_RETURN}" + self._prompt()
+
+        return self._ask("Confirm new password: ", confirm, hidden=True)
 
     # Answers
 

@@ -321,7 +321,13 @@ class Device:
         if not self.foreign.from_factory:
             return {self.user: self.password}
         words = [line.split() for line in self.foreign.blocks.get("", []) if line.startswith("username ")]
-        return {each[1]: each[3].strip('"') for each in words if len(each) > 3 and each[2] == "password"}
+        made = {each[1]: each[3].strip('"') for each in words if len(each) > 3 and each[2] == "password"}
+        return made or self.factory_users
+
+    @property
+    def factory_users(self) -> dict[str, str]:
+        """Return the password of the user that the factory made, where it did."""
+        return dict([self.platform.factory_login]) if self.platform.factory_login else {}
 
     def accepts(self, user: str, password: str) -> bool:
         """Return whether a login is right."""

@@ -88,6 +88,12 @@ class Platform:
         return bool(self.grammar) and not self.is_shell and bool(family(self.grammar).get("first_contact", True))
 
     @property
+    def factory_login(self) -> tuple[str, str] | None:
+        """Return the user and password that a switch has as it leaves the factory, None where it has none."""
+        found = family(self.grammar).get("factory_login") if self.grammar else None
+        return (found["user"], found["password"]) if found else None
+
+    @property
     def eee_at_factory(self) -> bool:
         """Return whether ports sleep by IEEE 802.3az before anybody says so."""
         return self.eee and bool(self.grammar) and bool(family(self.grammar, self.firmware).get("eee_at_factory"))
