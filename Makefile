@@ -146,6 +146,9 @@ image: ## a container image with tagloom, tagged tagloom:VERSION
 	@test -n "$(IMAGE_BUILDER)" || { echo "no builder is here:  sudo apt install podman"; exit 2; }
 	@version=$$(sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml) && $(IMAGE_BUILDER) build -t "tagloom:$$version" .
 
+settle: $(READY) ## keep TRANSCRIPT, of tagloom record, and mark the lines that transcripts confirm
+	@$(BIN)/python tooling/settle_marks.py $(TRANSCRIPT)
+
 reference: $(READY) ## the pages of docs/reference and the drawings, from the code
 	@$(BIN)/python docs/reference/write.py
 	@$(BIN)/python docs/pictures/draw.py

@@ -3,6 +3,7 @@
 Every file in tests/data/transcripts is replayed, and one more where TAGLOOM_TRANSCRIPT names it.
 """
 
+import csv
 import json
 import os
 from pathlib import Path
@@ -12,11 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabrics import ROOT
+from settle_marks import KEPT, PAGE, page_of
 from tagloom import platforms
 from tagloom.cli import main
 from tagloom.lab import process
 from tagloom.operate.recording import RUNNING, Recorder
 from tagloom.platforms.evidence import settle
+from tagloom.platforms.family import family, settled_lines
 from tagloom.platforms.grammar import Grammar
 from tagloom.read.transcript_file import read_transcript
 from tagloom.records.transcript import HELP, SHOW
@@ -124,6 +127,34 @@ def test_what_is_not_free_or_not_there_is_told_at_once(conformance_rack, tmp_pat
     assert [each["where"] for each in page["findings"]] == ["--vlans"]
     assert record(capsys, rack, "s9", file, expect=2)["findings"][0]["where"] == "SWITCH"
     assert not file.exists()
+
+
+def test_a_transcript_in_its_place_confirms_what_was_likely_with_itself_as_the_source(
+    conformance_rack, tmp_path, capsys
+):
+    rack, model = conformance_rack, "powerconnect-5324"
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    page = record(capsys, rack, model, folder / "s0.json")
+    rows = [row for row in csv.DictReader(page_of(folder).splitlines()) if row["family"] == "ros"]
+    found = {row["line"]: row["source"] for row in rows}
+    keys = sorted(each["line"] for each in page["confirmed"])
+    assert sorted(found) == keys
+    before = family("ros")["lines"]
+    after = settled_lines(family("ros"), found)["lines"]
+    assert {key for key in after if after[key] != before[key]} == set(keys)
+    for key in keys:
+        assert (before[key]["mark"], after[key]["mark"]) == ("likely", "confirmed")
+        assert after[key]["source"].startswith(f"s0.json: {model}, firmware ")
+    payload = json.loads((folder / "s0.json").read_text())
+    payload["pages"] = [each for each in payload["pages"] if each["kind"] != HELP]
+    payload["pages"].append({"kind": "tried", "context": "", "typed": "lldp", "seconds": 0, "answer": ["x"]})
+    (folder / "s0.json").write_text(json.dumps(payload))
+    assert page_of(folder) == "family,line,source\n", "what nobody asked stays likely"
+
+
+def test_the_page_of_settled_lines_is_what_the_transcripts_say():
+    assert PAGE.read_text("utf-8") == page_of(KEPT), "make settle writes it"
 
 
 SECRET = st.text("abcdefghjkmnpqrstuvwxyzABCDEFGH0123456789-_%+", min_size=6, max_size=12).map("Z{}9".format)

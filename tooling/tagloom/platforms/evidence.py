@@ -6,10 +6,14 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tagloom import platforms
+from tagloom.platforms.family import settled
 from tagloom.platforms.grammar import Context, ContextKind, Grammar
 from tagloom.records.transcript import HELP, TRIED
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tagloom.platforms import Platform
     from tagloom.records.transcript import Transcript
 
@@ -35,8 +39,28 @@ class Evidence:
 
 
 def likely_lines(grammar: Grammar) -> list[str]:
-    """Return the keys of the lines that are written and marked likely."""
-    return [key for key, line in grammar.lines.items() if line.written and line.mark.startswith(_LIKELY)]
+    """Return the keys of the lines that are written and marked likely, or were before a transcript confirmed them."""
+    found = settled().get(grammar.platform.grammar, {})
+    return [
+        key for key, line in grammar.lines.items() if line.written and (line.mark.startswith(_LIKELY) or key in found)
+    ]
+
+
+def settled_by(transcripts: Mapping[str, Transcript]) -> dict[str, dict[str, str]]:
+    """Return what transcripts confirm and none refutes: family -> line -> the first that does, its model, firmware."""
+    found: dict[str, dict[str, str]] = {}
+    refuted: set[tuple[str, str]] = set()
+    for name, transcript in sorted(transcripts.items()):
+        platform = platforms.load(transcript.model)
+        source = f"{name}: {transcript.model}, firmware {transcript.firmware or 'not said'}"
+        for each in settle(platform, transcript):
+            if each.verdict == CONFIRMED:
+                found.setdefault(platform.grammar, {}).setdefault(each.key, source)
+            elif each.verdict == REFUTED:
+                refuted.add((platform.grammar, each.key))
+    for family, key in refuted:
+        found.get(family, {}).pop(key, None)
+    return {family: dict(sorted(lines.items())) for family, lines in sorted(found.items()) if lines}
 
 
 def contexts(grammar: Grammar) -> list[Context]:

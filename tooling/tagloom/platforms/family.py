@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 import yaml
 
+SETTLED = "settled.csv"  # family,line,source: what `make settle` has written
+_LIKELY, _CONFIRMED = "likely", "confirmed"
 Firmware = tuple[tuple[str, str], ...]  # (variable, choice) pairs, ascending by variable
 
 
@@ -17,7 +20,7 @@ def family(name: str, firmware: Firmware = ()) -> dict[str, Any]:
 
     A variable that `firmware` does not name has its default. Raises KeyError for a variable or choice there is not.
     """
-    data = _whole(name)
+    data = settled_lines(_whole(name), settled().get(name, {}))
     chosen = dict(firmware)
     for variable, spec in data.get("firmware", {}).items():
         data = _merged(data, spec["choices"][chosen.pop(variable, spec["default"])])
@@ -56,6 +59,29 @@ def _whole(name: str) -> dict[str, Any]:
         return {}
     own = _own(name)
     return _merged(_whole(own["extends"]), own) if "extends" in own else own
+
+
+@cache
+def settled() -> dict[str, dict[str, str]]:
+    """Return what transcripts of real switches have confirmed: family -> line -> the transcript that says so."""
+    found: dict[str, dict[str, str]] = {}
+    for row in csv.DictReader((files("tagloom.platforms") / SETTLED).read_text("utf-8").splitlines()):
+        found.setdefault(row["family"], {})[row["line"]] = row["source"]
+    return found
+
+
+def settled_lines(data: dict[str, Any], found: dict[str, str]) -> dict[str, Any]:
+    """Return a family's data with the lines that were found marked confirmed in place of likely, each with its source.
+
+    >>> settled_lines({"lines": {"a": {"mark": "likely"}}}, {"a": "s0.json"})
+    {'lines': {'a': {'mark': 'confirmed', 'source': 's0.json'}}}
+    """
+    over = {
+        key: {"mark": _CONFIRMED, "source": source}
+        for key, source in found.items()
+        if str(data.get("lines", {}).get(key, {}).get("mark", "")).startswith(_LIKELY)
+    }
+    return _merged(data, {"lines": over}) if over else data
 
 
 def _own(name: str) -> dict[str, Any]:
