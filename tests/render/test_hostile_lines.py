@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tagloom.adapters import ssh
+from tagloom.adapters import echoes, greeting, ssh
 from tagloom.platforms import load, secrets
 from tagloom.platforms.grammar import CONFIG, VLAN_DATABASE, Grammar
 from tagloom.platforms.interpreter import WRITTEN_CELLS, Interpreter
@@ -102,9 +102,12 @@ STORMS = [
 READERS = {
     "error": Grammar.of(load(ROS)).is_error,
     "secrets": secrets.scrub,
-    "login": lambda text: list(ssh._LOGIN_SAYS.finditer(text)),
-    "log lines": lambda text: ssh._LOG_LINE.sub("", text),
-    "pager": lambda text: re.search(ssh._PAGER, text),
+    "login": lambda text: greeting.Greeting("s0", "lab", "lab").answer(text),
+    "waits": lambda text: greeting.WAITS.search(text, max(0, len(text) - greeting.TAIL)),
+    "log lines": lambda text: (greeting.LOG_LINE.sub("", text), greeting.without_log(text)),
+    "pager": lambda text: (re.search(greeting.PAGER, text), greeting.VAGUE_PAGER.search(text[-greeting.TAIL :])),
+    "echo": lambda text: (echoes.echo_end(text, "vlan 100"), echoes.is_echoed(text, "vlan 100")),
+    "damaged": lambda text: echoes.damaged(text, "vlan 100"),
     "saved": lambda text: (ssh._SAVED.search(text), ssh._NOT_SAVED.search(text)),
     "shown": ssh.shown,
     "ros": lambda text: parse_configuration(load(ROS), text),
