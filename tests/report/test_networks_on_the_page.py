@@ -47,6 +47,17 @@ def test_the_page_has_a_row_for_each_network(build, tmp_path, answer):
     assert "VLAN 101 of storage (1 links)" in text
 
 
+def test_networks_that_share_a_port_have_each_their_own_vlans(tmp_path, answer):
+    networks = "{compute: [h0, h2, h4], storage: {hosts: [h1, h3], tagged: [h0, h4], vlan: 20}}"
+    shape = "shape: {family: mesh, dims: [3], hosts: 2}\n"
+    (tmp_path / "trunk.yml").write_text(f"{shape}networks: {networks}\n", "utf-8")
+    assert answer("plan", tmp_path / "trunk.yml", "-o", tmp_path / "trunk")[0] == 0
+    said = answer("report", tmp_path / "trunk", "-o", tmp_path / "report.html")[1]["networks"]
+    proven = answer("verify", tmp_path / "trunk")[1]["networks"]
+    assert {name: of["vlans"] for name, of in said.items()} == {"compute": [100], "storage": [20], "default": [101]}
+    assert {of["name"]: of["vlans"] for of in proven}["compute"] == [100]
+
+
 def test_with_traffic_the_page_says_when_each_networks_bytes_are_moved(build, tmp_path, answer):
     page = tmp_path / "report.html"
     status, said = answer("report", build, "-o", page, "--traffic", tmp_path / "t.csv")

@@ -13,7 +13,7 @@ from tagloom.records.switch_state import Membership
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tagloom.records.fabric import Fabric
+    from tagloom.records.fabric import Fabric, Host
     from tagloom.records.routes import Routes
     from tagloom.records.switch_state import FabricState, SwitchState
 
@@ -28,10 +28,15 @@ def network_loads(
     for (name, hosts), part in zip(fabric.networks.items(), fabric.by_network, strict=True):
         own = None if volume is None else volume[np.ix_(hosts, hosts)]
         load = channel_load(part, routes.of_hosts(hosts), own)
-        vlans = {vlan for host in part.hosts for vlan in _vlans_at(state[fabric.switches[host.switch].name], host.port)}
+        vlans = {vlan for host in part.hosts for vlan in _vlans_of(host, state[fabric.switches[host.switch].name])}
         found.append(NetworkLoad(name, len(hosts), len(hosts) * (len(hosts) - 1), tuple(sorted(vlans)), load))
     return tuple(found)
 
 
-def _vlans_at(held: SwitchState, port: int) -> set[int]:
-    return {*held.vlans[held.membership[:, port - 1] != Membership.NONE].tolist()}.intersection(held.owned_vlans)
+def _vlans_of(host: Host, held: SwitchState) -> set[int]:
+    """Return the VLANs that a host hears: its tag's, or those that its port sends without a tag."""
+    if host.tag:
+        return {host.tag}
+    return {*held.vlans[held.membership[:, host.port - 1] == Membership.UNTAGGED].tolist()}.intersection(
+        held.owned_vlans
+    )
