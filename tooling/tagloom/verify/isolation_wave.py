@@ -75,11 +75,11 @@ def _first(fabric: Fabric, net: InterleavingModel, takes: _Taken, h: int) -> NDA
     host = fabric.hosts[h]
     nodes = takes.of(host.switch, host.port)
     there = fabric.tagged_hosts.get((host.switch, host.port), {})
-    if host.tag:
-        tagged = takes.tagged(host.switch, host.port)
-        kept = net.node_vlan[tagged] == host.tag
-        return np.asarray(tagged[kept], np.int64)
-    kept = ~np.isin(net.node_vlan[nodes], [tag for tag in there if tag])
+    first = int(net.port_host[host.switch, host.port]) in {-1, h}  # what no host there expects is of the first
+    if host.tag and not first:
+        nodes = takes.tagged(host.switch, host.port)
+        return np.asarray(nodes[net.node_vlan[nodes] == host.tag], np.int64)
+    kept = ~np.isin(net.node_vlan[nodes], [tag for tag in there if tag and tag != host.tag])
     return np.asarray(nodes[kept], np.int64)
 
 
