@@ -201,6 +201,23 @@ def test_a_wave_that_takes_the_tag_from_a_port_is_refused():
     assert any("h0@storage" in str(finding) for finding in proof.findings)
 
 
+@pytest.mark.parametrize("frames", [Frames.TAGGED_ONLY, Frames.ALL])
+def test_a_wave_that_opens_a_port_to_a_tag_of_another_network_is_refused(built, frames):
+    fabric, state = built
+    alone = next(host for host in fabric.hosts if host.name == "h7")
+    name = fabric.switches[alone.switch].name
+    held = state[name]
+    other = next(vlan for vlan in held.owned_vlans if vlan != 20)
+    members, taken = held.membership.copy(), held.frames.copy()
+    members[held.vlan_index[other], alone.port - 1] = Membership.TAGGED
+    taken[alone.port - 1] = frames
+    after = {**state, name: replace(held, membership=members, frames=taken)}
+    assert heard_across(fabric, after)
+    proof = prove_wave(fabric, state, lines_of(fabric, state, after))
+    told = {finding.where for finding in proof.findings}
+    assert {"network compute -> storage", "network storage -> compute"} <= told
+
+
 def test_a_view_without_tags_is_the_state_itself_where_nothing_is_tagged():
     fabric = make_fabric("ring", 4, hosts=2)
     state = planned(fabric)[0].state
