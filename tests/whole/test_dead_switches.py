@@ -5,6 +5,7 @@ import pytest
 
 from tagloom.lab import process
 from terminal import Terminal
+from thinned import few
 
 OTHERS = ["s0", "s2", "s3"]
 PLAN = "name: ring\nmodel: powerconnect-5324\nshape: {family: ring, dims: [4]}\n"
@@ -95,6 +96,23 @@ def test_a_box_from_the_factory_takes_the_place_of_a_dead_switch_and_nobody_else
     assert held(terminal, *OTHERS) == {name: whole[name] for name in OTHERS}
     assert "vlan 100" in held(terminal)["s1"]
     assert known_hosts(terminal) == keys
+
+
+KINS = ["n-series", "powerconnect-6248", "powerconnect-5548", "cisco-sg300-28", "cisco-cbs350-24t-4g"]
+
+
+@pytest.mark.parametrize("model", few(KINS, 0))
+def test_a_new_box_of_any_command_line_takes_the_place_of_a_dead_one(model, tmp_path):
+    terminal = Terminal(tmp_path)
+    (terminal.home / "f.yml").write_text(PLAN.replace("powerconnect-5324", model))
+    terminal("plan", "f.yml", "-o", "b")
+    with terminal.lab("f.yml", ("apply", "b", "--allow", "interrupt")):
+        whole = held(terminal)
+        process.fault(terminal.rack, "s1", "factory")
+        page = terminal.answer("replace", "s1", *console(terminal, "--new-key"))
+        assert (page["failed"], page["hitless"], page["factory"]) == ([], True, True)
+        assert terminal.answer("lab", "ping")["lost"] == 0
+        assert held(terminal, *OTHERS) == {name: whole[name] for name in OTHERS}
 
 
 @pytest.mark.long

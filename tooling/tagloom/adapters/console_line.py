@@ -40,6 +40,7 @@ _OLD, _NEW_USER = re.compile(r"old password ?: ?$", re.IGNORECASE), re.compile(r
 _NEW = re.compile(r"(?:enter|confirm|re-?enter) (?:the )?(?:new )?password ?: ?$", re.IGNORECASE)
 _YES_OR_NO = re.compile(r"[(\[]y/n[)\]](?:\s?\[[yn]\])?\s?[?:]?\s*$", re.IGNORECASE)
 _MORE = re.compile(r"(?:More: <space>.{0,80}<return> ?|--More-- or \(q\)uit)$")
+_QUESTIONS = (_PROMPT, _YES_OR_NO, _MORE, _NEW_USER, _USER, _OLD, _NEW, _PASSWORD)
 _STEERING = re.compile(r"\x1b\[[0-9;]{0,16}[A-Za-z]|[\x00\r]")
 
 
@@ -125,6 +126,7 @@ class ConsoleLine:
         self._name, self._stream, self._user, self._password = name, stream, user, password
         self._is_error = Grammar.of(platform).is_error
         self._factory_login = platform.factory_login
+        self.renewed = False  # whether the first login made the inventory's user
 
     def __enter__(self) -> Self:
         """Reach a prompt: a set-up wizard is declined, a login is the inventory's, else the factory's, each given once.
@@ -135,7 +137,11 @@ class ConsoleLine:
         self._write("n" if _YES_OR_NO.search(greeting) else "")
         given, user, password = 0, self._user, self._password
         while True:
-            _, question = self._until_question("login")
+            said, _ = self._until_question("login")
+            said += self._until_quiet("login", _POLL_SECONDS)  # a Return typed before may have it asked once more
+            question = next((each for each in _QUESTIONS if each.search(said, max(0, len(said) - 256))), None)
+            if question is None:
+                continue
             if question is _PROMPT:
                 return self
             if question is _YES_OR_NO:
@@ -145,6 +151,7 @@ class ConsoleLine:
             elif question is _OLD:
                 self._write(password)
             elif question in (_NEW_USER, _NEW):
+                self.renewed = True
                 self._write(self._user if question is _NEW_USER else self._password)
             elif question is _USER:
                 if given and self._factory_login and (user, password) != self._factory_login:
@@ -230,7 +237,7 @@ class ConsoleLine:
             begun = text.find(echo)
             if begun < 0 and not quiet:
                 continue
-            for pattern in (_PROMPT, _YES_OR_NO, _MORE, _NEW_USER, _USER, _OLD, _NEW, _PASSWORD):
+            for pattern in _QUESTIONS:
                 if pattern.search(text, max(0, begun, len(text) - 256)):
                     return text, pattern
         raise DeviceError(self._name, what, f"no prompt in {LINE_SECONDS:.0f} s: {shown(text)}")

@@ -186,6 +186,8 @@ def _look(args: argparse.Namespace, screen: Screen, box: _Box, directory: Path, 
     else:
         text = _read_over_ssh(args, screen, box, directory)
     box.state, cells, others = read_box(box.switch, text)
+    if box.line is not None and box.line.renewed:  # of a first login that cannot be had without a user
+        others = tuple(each for each in others if not each.actual.startswith(f"username {access.user} "))
     box.holds = (*cells, *others) if box.line is not None else cells
     box.said |= {"factory": not box.holds, "holds": [finding.to_json() for finding in box.holds]}
     what = "as from the factory" if not box.holds else f"not as from the factory, in {len(box.holds)} places:"

@@ -98,7 +98,8 @@ class _Reader:
         if opens:
             self._block, self._passing = line, True
             self.foreign.append(replace(trouble, block=""))
-            if line.startswith("interface vlan"):
+            others = f"{line} ".startswith(self.interpreter.grammar.foreign_blocks)
+            if line.startswith("interface vlan") and not others:
                 self.unknown.append(replace(trouble, block=""))
         elif outcome.kind is OutcomeKind.REJECTED:
             self.refused.append((at, trouble))
