@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tagloom.errors import Finding, InputError
-from tagloom.lab.console import Console
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from tagloom.lab.console import Console
     from tagloom.lab.faults import Fault
     from tagloom.lab.shell_console import ShellConsole
 
@@ -218,6 +218,8 @@ class Mannered:
     """A console that has a manner; all else is the console's own."""
 
     def __init__(self, console: Console | ShellConsole, own: Manner) -> None:
+        from tagloom.lab.console import Console  # noqa: PLC0415 - the help lists manners, and needs no console
+
         self._console, self._manner = console, own
         self._chance = random.Random(1)  # noqa: S311 - replays, guards nothing
         self._asks = list(own.asks)
