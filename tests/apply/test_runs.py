@@ -22,6 +22,7 @@ from fabrics import make_fabric
 from tagloom import pipeline, platforms
 from tagloom.adapters.connect import connect
 from tagloom.adapters.ssh import Access
+from tagloom.apply.abort import at_work
 from tagloom.apply.journal import Journal
 from tagloom.apply.lock import FabricLock
 from tagloom.errors import PlanError
@@ -683,6 +684,7 @@ def test_a_command_killed_in_the_middle_of_its_change_still_asks_for_the_confirm
     begun.kill()
     begun.communicate()
     process.mend(ring.rack)
+    until(lambda: not at_work(ring.runs))  # its Ansible goes on for a moment, while there is nothing to type
     page = ring.answer("status", "--offline", expect=1)
     assert (page["armed"]["state"], page["next"]) == ("under way", f"tagloom apply --resume -i {ring.rack}")
     assert "is under way" in ring.answer("confirm", expect=1)["witness"]

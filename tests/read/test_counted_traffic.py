@@ -255,12 +255,14 @@ def test_a_real_prometheus_that_scrapes_the_real_exporter(told, torus, volume, t
         )
         try:
             url = f"http://127.0.0.1:{port}"
-            until(lambda: _value(url, "min(tagloom_switch_read_seconds)") == pytest.approx(began))
-            until(lambda: _value(url, SOME_TIME_AGO) == pytest.approx(began))  # a step of the range query sees it
+            until(lambda: _value(url, "min(tagloom_switch_read_seconds)") == pytest.approx(began, rel=0, abs=0.1))
+            until(
+                lambda: _value(url, SOME_TIME_AGO) == pytest.approx(began, rel=0, abs=0.1)
+            )  # a step of the range query sees it
             again = time.time()
             exporter.show(readings(torus, volume, again, 1))
-            until(lambda: _value(url, "min(tagloom_switch_read_seconds)") == pytest.approx(again))
-            until(lambda: _value(url, SOME_TIME_AGO) == pytest.approx(again))
+            until(lambda: _value(url, "min(tagloom_switch_read_seconds)") == pytest.approx(again, rel=0, abs=0.1))
+            until(lambda: _value(url, SOME_TIME_AGO) == pytest.approx(again, rel=0, abs=0.1))
             status, page = answer("regulate", told[0], "--prometheus", url, "--span", "20")
         finally:
             process.terminate()
