@@ -18,6 +18,7 @@ from tagloom.errors import InputError
 from tagloom.records.kept import Measured, Quantity
 from tagloom.records.observation import Counters, Observation
 from tagloom.records.timetable import TimetableProgress
+from tagloom.storage.database import connected
 
 
 def history(path):
@@ -187,3 +188,15 @@ def test_a_full_disk_is_told_and_what_was_there_stays(use, tmp_path):
     use(path)
     with closing(sqlite3.connect(path)) as file:
         assert file.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+@pytest.mark.parametrize("name", ["a b", "c?d#e&f=1", "100%41", "grün", os.fsdecode(b"\xff")], ids=ascii)
+def test_a_file_of_any_name_is_opened(tmp_path, name):
+    path = tmp_path / name / "kept.db"
+    path.parent.mkdir()
+    path.touch()
+    with closing(connected(path, 1.0)) as wire:
+        wire.execute("create table seen (at)")
+    with closing(sqlite3.connect(path)) as wire:
+        assert wire.execute("select name from sqlite_master").fetchall() == [("seen",)]
+    assert [each.name for each in tmp_path.iterdir()] == [name]

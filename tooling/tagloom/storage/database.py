@@ -9,6 +9,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
+from urllib.parse import quote_from_bytes
 
 from pydantic import Field, TypeAdapter, ValidationError
 
@@ -45,8 +46,9 @@ class Form:
 def connected(path: Path, busy_seconds: float) -> sqlite3.Connection:
     """Open an existing file, or ":memory:", without implicit transactions. Raises sqlite3.Error."""
     memory = str(path) == ":memory:"
-    name = ":memory:" if memory else f"{path.absolute().as_uri()}?mode=rw"  # read-only if the file system demands it
-    return sqlite3.connect(name, uri=not memory, timeout=busy_seconds, isolation_level=None)
+    # As Path.as_uri has it, which from Python 3.14 on imports five modules at its first call, perhaps in a thread.
+    uri = f"file://{quote_from_bytes(os.fsencode(path.absolute()))}?mode=rw"  # read-only if the file system demands it
+    return sqlite3.connect(":memory:" if memory else uri, uri=not memory, timeout=busy_seconds, isolation_level=None)
 
 
 @contextmanager
