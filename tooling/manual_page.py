@@ -10,7 +10,13 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-PROGRAM = "import sys; from argparse_manpage.cli import main; sys.exit(main())"
+# The program puts the path in: pip's build environment takes out of PYTHONPATH what an editable tagloom has there.
+PROGRAM = """
+import os, sys
+sys.path[:0] = sys.argv.pop(1).split(os.pathsep)
+from argparse_manpage.cli import main
+sys.exit(main())
+"""
 WORDS = ["--module", "tagloom.cli", "--function", "parser", "--prog", "tagloom", "--project-name", "tagloom"]
 
 
@@ -25,6 +31,5 @@ class ManualPage(BuildHookInterface):  # type: ignore[type-arg]  # whatever is c
         page.parent.mkdir(parents=True, exist_ok=True)
         words = [*WORDS, "--manual-title", "Operator's manual", "--output", str(page)]
         path = [str(Path(self.root) / "tooling"), *sys.path]  # pip's build environment is on the path alone
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(path)}
-        subprocess.run([sys.executable, "-c", PROGRAM, *words], env=environment, check=True)
+        subprocess.run([sys.executable, "-c", PROGRAM, os.pathsep.join(path), *words], check=True)
         build_data["shared_data"][str(page)] = "share/man/man1/tagloom.1"
