@@ -106,7 +106,7 @@ READERS = {
     "waits": lambda text: greeting.WAITS.search(text, max(0, len(text) - greeting.TAIL)),
     "log lines": lambda text: (greeting.LOG_LINE.sub("", text), greeting.without_log(text)),
     "pager": lambda text: (re.search(greeting.PAGER, text), greeting.VAGUE_PAGER.search(text[-greeting.TAIL :])),
-    "echo": lambda text: (echoes.echo_end(text, "vlan 100"), echoes.is_echoed(text, "vlan 100")),
+    "echo": lambda text: (echoes.echo_end(text, "vlan 100"), echoes.is_shown(text, "vlan 100")),
     "damaged": lambda text: echoes.damaged(text, "vlan 100"),
     "saved": lambda text: (ssh._SAVED.search(text), ssh._NOT_SAVED.search(text)),
     "shown": ssh.shown,

@@ -116,6 +116,12 @@ class TelnetStream:
         self._wire.close()
 
 
+def _question_of(text: str, begin: int = 0) -> re.Pattern[str] | None:
+    """Return which of the patterns ends a text, looked for from `begin` on at the earliest."""
+    begin = max(0, begin, len(text) - 256)
+    return next((each for each in _QUESTIONS if each.search(text, begin)), None)
+
+
 class ConsoleLine:
     """One conversation at a console; enter it to reach a prompt, logging in where the switch asks for that.
 
@@ -139,7 +145,7 @@ class ConsoleLine:
         while True:
             said, _ = self._until_question("login")
             said += self._until_quiet("login", _POLL_SECONDS)  # a Return typed before may have it asked once more
-            question = next((each for each in _QUESTIONS if each.search(said, max(0, len(said) - 256))), None)
+            question = _question_of(said)
             if question is None:
                 continue
             if question is _PROMPT:
@@ -237,7 +243,6 @@ class ConsoleLine:
             begun = text.find(echo)
             if begun < 0 and not quiet:
                 continue
-            for pattern in _QUESTIONS:
-                if pattern.search(text, max(0, begun, len(text) - 256)):
-                    return text, pattern
+            if (question := _question_of(text, begun)) is not None:
+                return text, question
         raise DeviceError(self._name, what, f"no prompt in {LINE_SECONDS:.0f} s: {shown(text)}")

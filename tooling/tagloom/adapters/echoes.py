@@ -28,15 +28,10 @@ def echo_end(text: str, line: str) -> int:
         return -1
     end_of_line = text.find("\n")
     while end_of_line >= 0:
-        if _is_shown(text[max(0, end_of_line - 2 * len(line) - SLACK) : end_of_line].rstrip(" \t\a"), line):
+        if is_shown(text[max(0, end_of_line - 2 * len(line) - SLACK) : end_of_line].rstrip(" \t\a"), line):
             return end_of_line + 1
         end_of_line = text.find("\n", end_of_line + 1)
     return -1
-
-
-def is_echoed(text: str, line: str) -> bool:
-    """Return whether what was typed since the prompt, and is not sent yet, is shown whole."""
-    return _is_shown(text, line)
 
 
 def damaged(text: str, line: str) -> tuple[str, int]:
@@ -50,7 +45,7 @@ def damaged(text: str, line: str) -> tuple[str, int]:
     return "", 0
 
 
-def _is_shown(text: str, line: str) -> bool:
+def is_shown(text: str, line: str) -> bool:
     """Return whether a screen ends with a line; a narrow one breaks it, some with a blank, or scrolls behind a $."""
     text = ERASED.sub("", text)
     broken = text.replace(" \n", "")

@@ -19,7 +19,7 @@ from netmiko.channel import SSHChannel
 from netmiko.exceptions import NetmikoBaseException
 from pydantic import TypeAdapter
 
-from tagloom.adapters.echoes import ERASED, SLACK, damaged, echo_end, is_echoed
+from tagloom.adapters.echoes import ERASED, SLACK, damaged, echo_end, is_shown
 from tagloom.adapters.greeting import LOG_LINE, LOG_TIME, PAGER, TAIL, VAGUE_PAGER, WAITS, Greeting, without_log
 from tagloom.adapters.metered import Allowance, MeteredSocket, TerminalText
 from tagloom.errors import DeviceError, Finding, InputError
@@ -781,7 +781,7 @@ class SshSwitch(Session):
     def _until_shown(self, text: str, typed: str, allowance: Allowance) -> tuple[str, bool]:
         """Read until what was typed is shown, for as long as more comes; return the screen, and whether it is."""
         until = time.monotonic() + (_ECHO_SECONDS if self._careful else _SILENCE_SECONDS)
-        while not is_echoed(text, typed):
+        while not is_shown(text, typed):
             if more := self._read_more(typed, allowance, until - time.monotonic()):
                 text, until = (text + more)[-2 * len(typed) - SLACK :], time.monotonic() + _ECHO_SECONDS
             elif time.monotonic() >= until:

@@ -37,9 +37,7 @@ def _predict(args: argparse.Namespace, screen: Screen) -> int:
     all_found = Findings()
     rates, eee, power = assumptions_of(args, all_found)
     build = all_found.of(lambda: pipeline.read_build(args.build, states=False))
-    all_found.findings += traffic_findings(
-        [file for file in (args.traffic, args.profile) if file], args.seconds, args.ranks
-    )
+    all_found.findings += traffic_findings([args.traffic, args.profile], args.seconds, args.ranks)
     if args.trace and (args.traffic or args.profile):
         all_found.findings.append(Finding("--trace", "the messages of a run, or --traffic and --profile", "both"))
     traffic = program = None

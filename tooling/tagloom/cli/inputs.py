@@ -88,7 +88,7 @@ def traffic_given(
 
 
 def traffic_findings(
-    files: Sequence[Path], seconds: float | None = None, ranks: int | None = None, span: float | None = None
+    files: Sequence[Path | None], seconds: float | None = None, ranks: int | None = None, span: float | None = None
 ) -> list[Finding]:
     """Return what is wrong with traffic whatever the fabric: files that cannot be opened, numbers that cannot be."""
     from tagloom.predict.forecast import LEAST_SECONDS, MOST_SECONDS
@@ -97,7 +97,7 @@ def traffic_findings(
     findings = [
         finding
         for file in files
-        if not str(file).startswith(PREFIX)
+        if file is not None and not str(file).startswith(PREFIX)
         for finding in unreadable(file, "a readable traffic file")
     ]
     if seconds is not None and not LEAST_SECONDS <= seconds <= MOST_SECONDS:

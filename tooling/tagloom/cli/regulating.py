@@ -41,7 +41,7 @@ def _regulate(args: argparse.Namespace, screen: Screen) -> int:
     levels, sleep = all_found.of(lambda: read_levels(args.levels), ((0,), False))
     power = all_found.of(lambda: read_power(args.power)) if args.power else None
     all_found.of(lambda: pipeline.refuse_plan(None, args.routing, args.assignment))
-    wrong = traffic_findings([args.traffic] if args.traffic else [], args.seconds, args.ranks, args.span)
+    wrong = traffic_findings([args.traffic], args.seconds, args.ranks, args.span)
     all_found.findings += wrong
     traffic = all_found.of(lambda: _traffic(args, fabric)) if fabric is not None and not wrong else None
     options = RegulateOptions(args.method, levels, sleep, args.allow == "cut", args.headroom, args.time_limit, power)

@@ -39,8 +39,7 @@ def _report(args: argparse.Namespace, screen: Screen) -> int:
     given = _given(args, all_found)
     with screen.waiting("proving, loading and drawing"):
         found = all_found.of(lambda: _made(args, given))
-        files = [file for file in (args.traffic, args.profile) if file]
-        all_found.findings += traffic_findings(files, args.seconds, args.ranks)
+        all_found.findings += traffic_findings([args.traffic, args.profile], args.seconds, args.ranks)
         all_found.end()
     assert found is not None  # noqa: S101 - else there are findings
     payload: dict[str, Any] = {

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from tagloom.lab import shows
 from tagloom.lab.help_pages import help_page
+from tagloom.lab.returns import Returns
 from tagloom.platforms.grammar import CONFIG, ContextKind, Grammar
 from tagloom.platforms.interpreter import Interpreter, OutcomeKind
 from tagloom.records.transcript import HELP, SHOW
@@ -112,7 +113,7 @@ class Console:
         self.closed = False
         self._grammar = Grammar.of(device.platform)
         self._line = ""
-        self._after_return = False
+        self._returns = Returns()
         self._hidden = False  # a password is being typed
         self._on_line: Callable[[str], str] = self._command
         self._on_key: Callable[[str], str] | None = None
@@ -179,8 +180,7 @@ class Console:
         return "".join(shown)
 
     def _key(self, key: str) -> str:
-        return_of_pair, self._after_return = key == "\n" and self._after_return, key == "\r"
-        if return_of_pair:
+        if self._returns.is_second(key):
             return ""
         if self._on_key is not None:
             return self._on_key(key)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tagloom.errors import Finding, InputError
+from tagloom.lab.returns import Returns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -225,7 +226,7 @@ class Mannered:
         self._asks = list(own.asks)
         self._began = False
         self._line = ""  # what is typed since the last Return
-        self._after_return = False
+        self._returns = Returns()
         self._asked_to_enable = False
         if isinstance(console, Console) and own.family:
             console.family = replace(console.family, **dict(own.family))
@@ -285,8 +286,7 @@ class Mannered:
         return "".join(self._key(key) for key in keys if not self.closed)
 
     def _key(self, key: str) -> str:
-        return_of_pair, self._after_return = key == "\n" and self._after_return, key == "\r"
-        if return_of_pair:
+        if self._returns.is_second(key):
             return ""
         if self._asks:
             return self._asked(key)

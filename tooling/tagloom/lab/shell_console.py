@@ -7,6 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from tagloom.lab import linux_pages
+from tagloom.lab.returns import Returns
 from tagloom.platforms.interpreter import OutcomeKind
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class ShellConsole:
         self._prompt = f"{device.user}@{device.hostname}:~# "
         self._status = 0
         self._commands = 0
-        self._after_return = False
+        self._returns = Returns()
         self._instead = ""
 
     @property
@@ -80,8 +81,7 @@ class ShellConsole:
         return "".join(self._key(key) for key in keys if not self.closed)
 
     def _key(self, key: str) -> str:
-        return_of_pair, self._after_return = key == "\n" and self._after_return, key == "\r"
-        if return_of_pair:
+        if self._returns.is_second(key):
             return ""
         if key in "\r\n":
             line, self._line = self._line, ""
