@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tagloom.records.findings import Leak
+    from tagloom.records.leak import Leak
 
 
 @dataclass(frozen=True, slots=True)

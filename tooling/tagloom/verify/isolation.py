@@ -8,7 +8,8 @@ import numpy as np
 
 from tagloom.errors import Finding
 from tagloom.graph.search import hops_from, reached
-from tagloom.records.findings import Leak, Network
+from tagloom.records.findings import Network
+from tagloom.records.leak import Leak
 from tagloom.records.switch_state import Frames, Membership
 from tagloom.verify.forwarding import hop_names
 
