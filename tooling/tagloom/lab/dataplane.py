@@ -76,6 +76,21 @@ class Flight:
     broken: set[str] = field(default_factory=set)
     storm: str = ""
 
+    def duplicate(self) -> Flight:
+        """Return another frame that has come exactly as far."""
+        return Flight(
+            self.source,
+            self.target,
+            self.mac,
+            self.sender,
+            self.copies.copy(),
+            self.path.copy(),
+            self.delivered.copy(),
+            self.flooded.copy(),
+            self.broken.copy(),
+            self.storm,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Ping:

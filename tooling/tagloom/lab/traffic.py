@@ -97,11 +97,11 @@ class Traffic:
             self._count(whole)
             if self.storm:
                 return
+            ahead = self.plane.launch(a, b)
             for taken in range(steps):
-                flight = self.plane.launch(a, b)
-                for _ in range(taken):
-                    self.plane.step(flight)
-                self._air.append(flight)
+                if taken:
+                    self.plane.step(ahead)
+                self._air.append(ahead.duplicate())
 
     def _arrive(self, flight: Flight) -> None:
         while flight.copies:
