@@ -125,6 +125,20 @@ LISTS = {
     "hosts.ini": INI,
     "interfaces.json": NETBOX,
 }
+EVENTS = """CLOCK_PROPERTIES Ticks per Seconds: 1000000000
+GROUP 0 Type: COMM_LOCATIONS, 2 Members: 0, 1
+COMM 0 Group: <0>
+LEAVE 0 10 Region: "MPI_Init"
+ENTER 0 20 Region: "MPI_Send"
+MPI_SEND 0 30 Receiver: 1, Communicator: <0>, Tag: 1, Length: 5000
+MPI_COLLECTIVE_END 0 50 Operation: BCAST, Communicator: <0>, Root: 1, Sent: 0, Received: 8
+LEAVE 0 60 Region: "MPI_Send"
+LEAVE 1 10 Region: "MPI_Init"
+ENTER 1 30000 Region: "MPI_Recv"
+MPI_RECV 1 40000 Sender: 0, Communicator: <0>, Tag: 1, Length: 5000
+MPI_COLLECTIVE_END 1 50000 Operation: BCAST, Communicator: <0>, Root: 1, Sent: 16, Received: 8
+LEAVE 1 60000 Region: "MPI_Recv"
+"""
 TRACE = "# seconds: 60\nstep,source,destination,bytes,compute_seconds\n0,h0,h1,1e6,0.1\n1,h1,h2,500,0\n1,h2,,,0.2\n"
 SPELT = "{# as our firmware prints it #}\n{% macro no_shutdown() %}admin up{% endmacro %}\n"
 SITE = "{% if switch.name == 's0' %}\nsnmp-server location {{ switch.name }}\n{% endif %}\nlogging 192.0.2.7\n"
@@ -317,6 +331,7 @@ def make(home: Path) -> None:
         "np.out": NP_OUT,
         **LISTS,
         "trace.csv": TRACE,
+        "events.txt": EVENTS,
         **OTHERS,
         f"{FOLDER}/one-way.json": '[["s0:g1", "s1:g2", 5.0, null]]',
         "lines/ros/lines.j2": SPELT,
@@ -429,6 +444,7 @@ READERS = (
         for name in ("devices", "interfaces", "cables", "ip-addresses")
     ),
     Reader("messages", "trace.csv", command("predict b --trace trace.csv")),
+    Reader("events", "events.txt", command("predict b --trace events.txt --placement place.csv")),
     Reader("paths of others", "paths.csv", command("verify --paths paths.csv")),
     Reader("links of others", "tables/links.csv", command("verify --fdb tables")),
     Reader("tables of others", "tables/tables.csv", command("verify --fdb tables")),

@@ -48,7 +48,7 @@ def _predict(args: argparse.Namespace, screen: Screen) -> int:
         if args.traffic:
             traffic = all_found.of(lambda: traffic_given(args.traffic, fabric, lambda: build.routes, *place))
         if args.trace:
-            both = all_found.of(lambda: read_messages(args.trace, fabric))
+            both = all_found.of(lambda: read_messages(args.trace, fabric, args.placement))
             program, traffic = both if both is not None else (None, None)
             if traffic is not None and args.seconds is not None:
                 traffic = replace(traffic, seconds=args.seconds)
@@ -273,7 +273,8 @@ def add(commands: Commands) -> None:
         "--trace",
         type=Path,
         metavar="FILE",
-        help="CSV of a run's messages, step,source,destination,bytes,compute_seconds, replayed over sleeping links",
+        help="messages of a run, replayed: what otf2-print or the logger of tagloom measure messages wrote, or CSV of "
+        "step,source,destination,bytes,compute_seconds",
     )
     predict.add_argument("--ranks", type=int, metavar="N", help="number of ranks, for a paraprof summary")
     predict.add_argument("--rollout", type=Path, metavar="DIR", help="a rollout, whose waves may interrupt hosts")

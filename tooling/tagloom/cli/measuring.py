@@ -12,6 +12,7 @@ from tagloom.cli.inputs import LAB, sleep_policy, snmp_settings_of, text_of
 from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO, Screen
 from tagloom.cli.words import Commands, Parser
 from tagloom.errors import Finding, InputError
+from tagloom.storage.document import shown
 from tagloom.storage.whole import write_whole
 
 if TYPE_CHECKING:
@@ -278,10 +279,22 @@ def _forwarded(args: argparse.Namespace) -> list[str]:
     return [*(word for name, value in given if value is not None for word in (f"--{name}", str(value))), *flags]
 
 
+def _measure_messages(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.measure.message_log import logger, next_commands
+
+    if args.output.suffix != ".c":
+        raise InputError([Finding("--output", "a name that ends in .c", shown(str(args.output)))])
+    write_whole(args.output, logger())
+    first, *others = next_commands(args.output)
+    screen.say(f"wrote     {args.output}", f"next      {first}", *(f"          {line}" for line in others))
+    screen.answer({"wrote": str(args.output), "commands": [first, *others]})
+    return GOOD
+
+
 def add(commands: Commands) -> None:  # noqa: PLR0915 - a statement for each option
     """Add these commands to the parser."""
     measure = commands.add("measure", _measure_pingpong, "measure hosts, links and power")
-    verbs = Commands(measure, "pingpong|power|idle-gap|rps", "measure")
+    verbs = Commands(measure, "pingpong|power|idle-gap|rps|messages", "measure")
     keep = Parser(add_help=False)
     keep.add_argument("--keep", type=Path, metavar="FILE", help="append the numbers to this SQLite file")
     keep.add_argument("--fabric", default="", metavar="NAME", help="what is measured, as the kept rows shall call it")
@@ -425,3 +438,13 @@ def add(commands: Commands) -> None:  # noqa: PLR0915 - a statement for each opt
         "power", _measure_power, "read a power meter, by this machine's clock, and measure its lag", keep, meter
     )
     watts.add_argument("--seconds", type=float, default=60.0, metavar="S", help="how long (default 60)")
+
+    messages = verbs.add("messages", _measure_messages, "write the C file that logs the messages of an MPI program")
+    messages.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("message_log.c"),
+        metavar="FILE",
+        help="where to (default message_log.c)",
+    )

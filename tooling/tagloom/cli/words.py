@@ -54,6 +54,7 @@ EXAMPLES = {
     "measure idle-gap": "tagloom measure idle-gap --emulate 1e-3,182e-6,60e-6 -o eee.yml",
     "measure rps": "tagloom measure rps --namespaces",
     "measure power": "tagloom measure power --meter wattsup:/dev/ttyUSB0 --calibrate --seconds 60",
+    "measure messages": "tagloom measure messages -o message_log.c",
     "run": "tagloom run day.yml -i inventory/testbed --check --once",
     "lab": "tagloom lab up fabric.yml",
     "demo": "tagloom demo",

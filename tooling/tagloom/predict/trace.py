@@ -88,20 +88,21 @@ def replay(network: Network, program: Program) -> float:
     steps, ranks = program.compute_seconds.shape
     rows = np.repeat(np.arange(steps * ranks), np.diff(program.first_message))
     missing = np.zeros((steps, ranks), np.int64)
+    awaited = program.awaited if len(program.awaited) else rows // ranks
     if program.waits:
-        np.add.at(missing, (rows // ranks, program.destination), 1)
+        np.add.at(missing, (awaited, program.destination), 1)
     full = 8.0 * (program.frame_bytes + program.overhead_bytes)
     head = np.where(program.frames > 1, full, program.wire_bits)
-    messages = _Messages(program.wire_bits, head, rows // ranks, rows % ranks)
+    messages = _Messages(program.wire_bits, head, awaited, rows % ranks)
     return float(_replay(network, program, messages, missing, network.hosts, int(np.diff(network.path_start).max())))
 
 
 class _Messages(NamedTuple):
-    """By message: bits, bits of the first frame, the step, and the sending rank."""
+    """By message: bits, bits of the first frame, the step in which it is awaited, and the sending rank."""
 
     bits: NDArray[np.float64]
     head: NDArray[np.float64]
-    step_of: NDArray[np.int64]
+    awaited: NDArray[np.int64]
     source: NDArray[np.int64]
 
 
@@ -115,7 +116,7 @@ def _replay(  # noqa: PLR0915 - one compiled loop: split, each part would take a
     path_start, path = network.path_start, network.path
     host, compute, waits = program.host, program.compute_seconds, program.waits
     first_message, destination = program.first_message, program.destination
-    bits, head, step_of, source = messages
+    bits, head, awaited, source = messages
     steps, ranks = compute.shape
     channels = len(rate)
     queued, inflow = np.zeros(channels), np.zeros(channels)  # bits at `seen`; bits per second that arrive from then on
@@ -136,7 +137,7 @@ def _replay(  # noqa: PLR0915 - one compiled loop: split, each part would take a
             row = step[one] * ranks + one
             first, last = first_message[row], first_message[row + 1]
         for m in range(first, last):
-            k, d = step_of[m], destination[m]
+            k, d = awaited[m], destination[m]
             a, b = host[source[m]], host[d]
             gone = now
             onward = False

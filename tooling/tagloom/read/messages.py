@@ -1,4 +1,4 @@
-"""Read the messages of a run, step by step, as a program that can be replayed."""
+"""Read the messages of a run, in steps or as a trace's events, as a program that can be replayed."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.errors import Finding, InputError
+from tagloom.read.event_log import is_event_log, read_event_log
 from tagloom.read.networks import check_networks
-from tagloom.read.traffic import number_in, stated_seconds
+from tagloom.read.traffic import number_in, place, stated_seconds
 from tagloom.records.simulation import Program
 from tagloom.records.traffic import Traffic
 from tagloom.storage.document import shown, split_rows
 from tagloom.storage.text import read_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from tagloom.records.fabric import Fabric
@@ -24,14 +26,19 @@ HEADER = ("step", "source", "destination", "bytes", "compute_seconds")
 MOST_CELLS = 10_000_000  # steps x hosts that are replayed; beyond it the steps are likely numbered by time
 
 
-def read_messages(path: Path, fabric: Fabric) -> tuple[Program, Traffic]:
+def read_messages(path: Path, fabric: Fabric, placement: str = "") -> tuple[Program, Traffic]:
     """Read ``step,source,destination,bytes[,compute_seconds]``: the program, and all its bytes by pair of hosts.
+
+    Or read the events that otf2-print and `measure/message_log.c` write (`read.event_log`), whose ranks are placed as
+    those of a matrix.
 
     In every step, counted from 0, a host computes, sends its messages of the step, and waits for those to it. A row
     without a destination says only how long its source computes before it sends. ``# seconds: N`` says how long the
     run took with all links awake. Raises InputError with all findings, also for messages between networks.
     """
     lines = read_text(path, EXPECTED).splitlines()
+    if is_event_log(lines):
+        return _of_events(path, lines, fabric, placement)
     findings: list[Finding] = []
     seconds = stated_seconds(path, lines, findings)
     rows = split_rows(lines, str(path))
@@ -78,3 +85,20 @@ def read_messages(path: Path, fabric: Fabric) -> tuple[Program, Traffic]:
     traffic = Traffic(total, sent, seconds)
     check_networks(fabric, traffic, str(path))
     return program, traffic
+
+
+def _of_events(path: Path, lines: Sequence[str], fabric: Fabric, placement: str) -> tuple[Program, Traffic]:
+    """Return the program of a trace's events, its ranks on hosts, and its bytes by pair of hosts."""
+    log = read_event_log(lines, str(path))
+    host = np.array(place(fabric, len(log.program.host), placement, str(path)), np.int64)
+    source, target = host[log.source], host[log.program.destination]
+    total, sent = (np.zeros((len(fabric.hosts),) * 2) for _ in range(2))
+    np.add.at(total, (source, target), log.program.volume_bytes)
+    np.add.at(sent, (source, target), 1.0)
+    np.fill_diagonal(total, 0.0)
+    np.fill_diagonal(sent, 0.0)
+    if not sent.any():
+        raise InputError([Finding(str(path), "messages between hosts", "none")])
+    traffic = Traffic(total, sent, log.seconds or None, log.remarks)
+    check_networks(fabric, traffic, str(path))
+    return log.program._replace(host=host), traffic

@@ -55,6 +55,7 @@ class Program(NamedTuple):
     waits            False for senders that do not wait: traffic of given arrival times
     frame_bytes      the maximum payload of a frame
     overhead_bytes   added to every frame on the wire (headers, preamble, gap)
+    awaited          int64[M], the step in which the destination awaits each message; empty: that in which it is sent
     """
 
     host: NDArray[np.int64]
@@ -65,6 +66,7 @@ class Program(NamedTuple):
     waits: bool = True
     frame_bytes: float = 1460.0
     overhead_bytes: float = 78.0
+    awaited: NDArray[np.int64] = np.empty(0, np.int64)
 
     @property
     def frames(self) -> NDArray[np.int64]:
