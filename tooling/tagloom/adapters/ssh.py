@@ -19,6 +19,7 @@ from netmiko.channel import SSHChannel
 from netmiko.exceptions import NetmikoBaseException
 from pydantic import TypeAdapter
 
+from tagloom.adapters import scheduled_reload
 from tagloom.adapters.echoes import ERASED, SLACK, damaged, echo_end, is_shown
 from tagloom.adapters.greeting import LOG_LINE, LOG_TIME, PAGER, TAIL, VAGUE_PAGER, WAITS, Greeting, without_log
 from tagloom.adapters.metered import Allowance, MeteredSocket, TerminalText
@@ -54,6 +55,7 @@ _SAVE_QUESTION = r"\(Y/N\)(?:\[[YN]\])? ?\??|\[Yes/press any key for no\]\.*"
 _SAVED = re.compile(r"(?<!un)succe(?:eded|ssful)|Configuration Saved", re.IGNORECASE)
 _NOT_SAVED = re.compile(r"unsuccessful|not saved|copy.{0,80}fail", re.IGNORECASE)
 _SUBMODES_DEEP = 4
+_QUESTIONS = 3  # of one command
 _ERASE = "\x08"
 _NO_WORD = "zzqq"  # is refused by every command line, alone and behind any line of ours
 _CONFIG_MODE = "(config)"
@@ -521,6 +523,10 @@ class SshSwitch(Session):
         self._check(command, text)
         return text
 
+    def is_error(self, text: str) -> bool:
+        """Return whether an answer reports an error."""
+        return self._is_error(text)
+
     @property
     def mode(self) -> str:
         """Return what the last prompt had between its parentheses, with them; "" in privileged exec."""
@@ -587,7 +593,7 @@ class SshSwitch(Session):
         """
         if not lines:
             return ()
-        self._batch_ends = time.monotonic() + 2 * self._access.answer_seconds + LINE_SECONDS * len(lines)
+        self._batch_ends = time.monotonic() + self._batch_seconds(len(lines))
         try:
             return self._send(lines)
         finally:
@@ -619,18 +625,47 @@ class SshSwitch(Session):
         """Copy the running to the startup configuration, answer the switch's question, and see that it was done."""
         del text  # the switch knows what it holds
         command = "copy running-config startup-config"
+        said = self.agree(command)
+        if not _SAVED.search(said) or _NOT_SAVED.search(said) or self._is_error(said):
+            raise DeviceError(self.name, command, shown(said) or "the switch did not say that it saved")
+        return True
+
+    def agree(self, command: str) -> str:
+        """Type a command, say yes where the switch asks, and return what it answers."""
         yes = "Y" if Grammar.of(self._platform).code == "ros" else "y"
         allowance = self._type(command)
         requested = re.compile(f"(?m:{self._prompt.pattern})|{_SAVE_QUESTION}", re.IGNORECASE)
         text, found = self._until(requested, command, allowance)
-        if not self._prompt.match(found):
+        for _ in range(_QUESTIONS):  # such as whether to lose what is not saved
+            if self._prompt.match(found):
+                break
             self._write(f"{yes}\n", command)  # FASTPATH takes the one key; the Return is an empty command to it
-            text, _ = self._until(self._prompt, command, self._allowance())
-            if not self._access.echo:
+            text, found = self._until(requested, command, self._allowance())
+            if self._prompt.match(found) and not self._access.echo:
                 self._settle(command)
-        if not _SAVED.search(text) or _NOT_SAVED.search(text) or self._is_error(text):
-            raise DeviceError(self.name, command, shown(text) or "the switch did not say that it saved")
-        return True
+        if not self._prompt.match(found):
+            raise DeviceError(self.name, command, f"asks more than {_QUESTIONS} questions")
+        return text
+
+    def batch_seconds(self, lines: int) -> float:
+        """Return how long so many lines, a look at what they did and a save may take at most."""
+        return self._batch_seconds(lines) + 3 * self._access.answer_seconds
+
+    def _batch_seconds(self, lines: int) -> float:
+        return 2 * self._access.answer_seconds + LINE_SECONDS * lines
+
+    def why_no_reload(self) -> str:
+        """Return why the switch is not told to reload at a set time, "" where it can be."""
+        return scheduled_reload.why_not(self, Grammar.of(self._platform).scheduled_reload)
+
+    def schedule_reload(self, minutes: int) -> str:
+        """Make the switch reload from what it saved, in so many minutes; return why it will not, "" where it will."""
+        return scheduled_reload.schedule(self, Grammar.of(self._platform).scheduled_reload, minutes)
+
+    def call_off_reload(self) -> None:
+        """Call off the reload that is scheduled, if one is, and see that none is left."""
+        self._leave_configuration()
+        scheduled_reload.call_off(self, Grammar.of(self._platform).scheduled_reload)
 
     # The session
 

@@ -40,6 +40,8 @@ class Outcome:
     unsaved    the saved configuration differs from the running one (not checked if lines were sent: those save it)
     saved      the running configuration was saved
     volatile   the switch cannot save its configuration: a reboot loses what was sent
+    reload     of a switch that was to reload unless all went well: "called off", "none: " and why it could not be told
+               to, or when it reloads; "" = it was not to
     backup     where the whole running configuration was stored before the first line, with all its secrets
     """
 
@@ -61,6 +63,7 @@ class Outcome:
     saved: bool = False
     volatile: bool = False
     backup: str = ""
+    reload: str = ""
     seconds: float = 0.0
 
     @property
@@ -103,6 +106,7 @@ class Outcome:
             "saved": self.saved,
             "volatile": self.volatile,
             "backup": self.backup,
+            "reload": self.reload,
             "seconds": self.seconds,
         }
 

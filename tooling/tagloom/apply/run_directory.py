@@ -25,6 +25,8 @@ class Job:
     proven       the digests of the configurations before the first wave, and after each; none = unknown
     own_lines    the operator's own lines of switches, as from `SiteLine.to_json`; `only_own` sends these alone
     access       nothing is read or sent: the command wants the switches' login variables
+    reload_seconds  after which a switch that is sent lines is to reload, unless all goes well; 0 = it is not told to
+    call_off     the switches that an older push may have told to reload
     journal      the journal's file, "" = none; `run` is the run's number in it
     """
 
@@ -38,6 +40,8 @@ class Job:
     run: int = 0
     own_lines: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)
     only_own: bool = False
+    reload_seconds: float = 0.0
+    call_off: tuple[str, ...] = ()
     access: bool = False
 
     def to_json(self) -> dict[str, Any]:
@@ -48,7 +52,9 @@ class Job:
     def from_json(cls, plain: dict[str, Any]) -> Job:
         """Return the job from the output of `to_json`."""
         return cls(
-            **plain | {"build": Path(plain["build"]), "limit": tuple(plain["limit"]), "proven": tuple(plain["proven"])}
+            **plain
+            | {"build": Path(plain["build"]), "limit": tuple(plain["limit"]), "proven": tuple(plain["proven"])}
+            | {"call_off": tuple(plain["call_off"])}
         )
 
 

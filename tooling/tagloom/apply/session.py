@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -50,6 +51,44 @@ class SwitchConnection(Protocol):
         """Save the running configuration, whose text is `text`; return False if the switch cannot."""
         ...
 
+    def batch_seconds(self, lines: int) -> float:
+        """Return how long so many lines, a look at what they did and a save may take at most."""
+        ...
+
+    def why_no_reload(self) -> str:
+        """Return why the switch is not told to reload at a set time, "" where it can be."""
+        ...
+
+    def schedule_reload(self, minutes: int) -> str:
+        """Make the switch reload from what it saved, in so many minutes; return why it will not, "" where it will."""
+        ...
+
+    def call_off_reload(self) -> None:
+        """Call off the reload that is scheduled, if one is, and see that none is left."""
+        ...
+
+
+class Reload(Protocol):
+    """What is written down of a switch's reload at a set time. Methods raise InputError if it cannot be written."""
+
+    @property
+    def seconds(self) -> float:
+        """Return how long it waits at least; 0 = no reload is scheduled."""
+        ...
+
+    @property
+    def pending(self) -> bool:
+        """Return whether an older push may have left one scheduled."""
+        ...
+
+    def arm(self, until: float) -> None:
+        """Record that the switch is about to be told to reload by `until`, in seconds since the epoch; synced."""
+        ...
+
+    def called_off(self) -> None:
+        """Record that no reload is scheduled; synced."""
+        ...
+
 
 class SwitchJournal(Protocol):
     """One switch's part in one wave of the journal. Methods raise InputError if it cannot be written."""
@@ -61,6 +100,15 @@ class SwitchJournal(Protocol):
     def note(self, state: str, sent: int = 0, error: str = "") -> None:
         """Record the progress."""
         ...
+
+
+_SAVE_SECONDS = 30.0  # what a save may take, before a reload that is scheduled
+
+
+def _said(configuration: str) -> list[str]:
+    """Return the lines of a configuration without remarks, which a switch may write anew each time."""
+    lines = (line.strip() for line in configuration.splitlines())
+    return [line for line in lines if line and not line.startswith("!")]
 
 
 class StoppedError(DeviceError):
@@ -77,6 +125,8 @@ class Session:
     released      is called after the login and may wait; if it returns False, the switch is not read
     agree         is called before the first line with whether the switch holds what it must, and waits for all others
                   of the wave; if it returns False, one of them failed, and nothing is sent
+    reload        has the switch reload from what it has saved, unless the session ends well: armed before the first
+                  line, called off once all is saved or has failed; None = it is not told so
     clock         measures the outcome's seconds, without the time that `released` and `agree` waited
     """
 
@@ -92,11 +142,13 @@ class Session:
         stop: Callable[[], bool] = lambda: False,
         released: Callable[[], bool] = lambda: True,
         agree: Callable[[bool], bool] = lambda good: good,
+        reload: Reload | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.connection, self.switch, self.outcome = connection, switch, Outcome(switch, wave, number)
         self._backups, self._journal, self._stop, self._clock = backups, wave_journal, stop, clock
         self._released, self._agree = released, agree
+        self._reload, self._reloads_at = reload, 0.0
         self._waited = 0.0
 
     def note(self, **what: Any) -> None:
@@ -116,7 +168,10 @@ class Session:
         self.connection.before_line = self._before_line
         try:
             with self.connection:
-                steps()
+                try:
+                    steps()
+                finally:
+                    self._call_off_anyway()
         except StoppedError as error:
             self.note(error=error.text, command=hide(error.command), fault=Fault.STOPPED)
         except DeviceError as error:
@@ -132,6 +187,8 @@ class Session:
         if self.outcome.failed:
             with contextlib.suppress(TagloomError):  # the intention is in the journal, if anything was sent
                 self._write("failed", self.outcome.error)
+        if self._reloads_at:
+            self._call_off_again()
         return self.outcome
 
     def released(self) -> bool:
@@ -149,6 +206,7 @@ class Session:
         contain secrets that must not be recorded.
         """
         self.note(backup=str(write_backup(self._backups, self.switch, running)))
+        self._arm(running, len(lines))
         if self._journal is not None:
             self._journal.intend(lines, self.outcome.before, self.outcome.after)
         self.connection.send(lines if secretly is None else secretly)
@@ -158,11 +216,62 @@ class Session:
         """Save the running configuration; `after_reading` records first that the read-back was right."""
         if after_reading:
             self._write(READ_BACK)
+        if self._reloads_at and time.time() > self._reloads_at - _SAVE_SECONDS:
+            raise DeviceError(self.switch, "", "not saved: it reloads in a moment, as it was told before its lines")
         self.note(volatile=not self.connection.save(self.outcome.after), saved=True)
+        self._call_off()
 
     def done(self) -> None:
         """Record that the switch is where the wave wants it."""
         self._write(SAVED)
+
+    def call_off_older(self) -> None:
+        """Call off what an older push may have left scheduled."""
+        if self._reload is not None and self._reload.pending:
+            self.connection.call_off_reload()
+            self._reload.called_off()
+
+    def _arm(self, running: str, lines: int) -> None:
+        """Schedule a reload from what the switch holds before the first line, which it saves first where it has not."""
+        if self._reload is None or not self._reload.seconds:
+            return
+        if why := self.connection.why_no_reload():
+            self.note(reload=f"none: {why}")
+            return
+        startup = self.connection.startup_configuration()
+        if startup is None or (_said(startup) != _said(running) and not self.connection.save(self.outcome.before)):
+            self.note(reload="none: it cannot save what it holds")
+            return
+        minutes = math.ceil(max(self._reload.seconds, self.connection.batch_seconds(lines)) / 60)
+        self._reloads_at = time.time() + 60 * minutes
+        self._reload.arm(self._reloads_at)
+        if why := self.connection.schedule_reload(minutes):
+            self._reload.called_off()
+            self._reloads_at = 0.0
+            self.note(reload=f"none: {why}")
+
+    def _call_off(self) -> None:
+        if self._reload is not None and self._reloads_at:
+            self.connection.call_off_reload()
+            self._reload.called_off()
+            self._reloads_at = 0.0
+            self.note(reload="called off")
+
+    def _call_off_anyway(self) -> None:
+        """Call off the reload where the session still stands, whatever else went wrong in it."""
+        with contextlib.suppress(DeviceError):
+            self._call_off()
+
+    def _call_off_again(self) -> None:
+        """Call off the reload in a session of its own; a switch that cannot be reached is left to it."""
+        try:
+            with self.connection:
+                self._call_off()
+        except (TagloomError, OSError) as error:
+            at = time.strftime("%H:%M:%S", time.localtime(self._reloads_at))
+            self.note(reload=f"reloads at {at}: {error}")
+            if self.outcome.failed:
+                self.note(error=f"{self.outcome.error}; reloads at {at} from what it held before the wave")
 
     def _before_line(self, line: str) -> None:
         if self._stop():

@@ -77,6 +77,7 @@ def configure_switch(  # noqa: PLR0913 - what the switch must hold before, what 
             return
         if not session.released():
             return
+        session.call_off_older()
         text = connection.running_configuration()
         running, unknown = language.parse(text)
         wanted = running

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tagloom.lab import shows
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
     from tagloom.lab.device import Device
     from tagloom.lab.faults import Fault
 
+# The words of Cisco's CLI guide, from memory: likely.
+_WHOLE_SYSTEM = (
+    "This command will reset the whole system and disconnect your current session. "
+    "Reload is scheduled for later (in {minutes} minutes).\r\nDo you want to continue ? (Y/N)[N] "
+)
 LOCKED = "Configuration Database locked by another application - try later"
 LOGIN_TRIES = 3
 _RETURN, _CONTROL_C, _CONTROL_Z, _ERASE = "\r\n", "\x03", "\x1a", "\x7f\b"
@@ -417,9 +423,10 @@ class Console:
         ):
             if _is(line, words):
                 return self._ask(question, answer)
-        if line in ("show", "copy", "copy running-config", "terminal"):
-            return self._refuse("incomplete")
-        return self._refuse("unknown")
+        if (said := self._of_scheduled_reload(line)) is not None:
+            return said
+        begun = line in ("show", "copy", "copy running-config", "terminal")
+        return self._refuse("incomplete" if begun else "unknown")
 
     def _save_key(self, key: str) -> str:
         self._on_key = None
@@ -450,6 +457,27 @@ class Console:
     def _delete_line(self, line: str) -> str:
         if line.strip().lower() in ("y", "yes"):
             self.device.reset()
+        return self._prompt()
+
+    def _of_scheduled_reload(self, line: str) -> str | None:
+        """Answer a line about a reload at a set time; None for any other line, and in a family without such lines."""
+        words, left = self._grammar.scheduled_reload, self.device.reloads_in()
+        if words is None:
+            return None
+        if _is(line, words.show):
+            shown = f"Image reload scheduled for later (in {left / 60:.0f} minutes)" if left is not None else ""
+            return self._answer(shown or "No scheduled reload")
+        if _is(line, words.call_off):
+            self.device.schedule(0)
+            return self._answer("Reload cancelled.")
+        if found := re.fullmatch(words.arm.format(minutes=r"(\d{1,5})"), line):
+            minutes = int(found[1])
+            return self._ask(_WHOLE_SYSTEM.format(minutes=minutes), partial(self._schedule_line, minutes))
+        return None
+
+    def _schedule_line(self, minutes: int, line: str) -> str:
+        if line.strip().lower() in ("y", "yes"):
+            self.device.schedule(minutes)
         return self._prompt()
 
     def _reload_line(self, line: str) -> str:

@@ -156,6 +156,10 @@ def _nobody_minds(*_: object) -> None:
     pass
 
 
+def _never() -> None:
+    return None
+
+
 @dataclass(eq=False)
 class Device:
     """One switch while the rack runs; sessions share it, and change it by `editor` and `foreign` alone.
@@ -165,7 +169,8 @@ class Device:
     inside `configure`, when that is exclusive. A Linux machine has a `shell`, which changes `editor`, and `files`; it
     starts with the lines of its file `BOOT`.
 
-    `has_host_key` is lost with a reset to the factory's state; `reload` is called where a console asks for it.
+    `has_host_key` is lost with a reset to the factory's state; `reload` is called where a console asks for it,
+    `schedule` where it asks for that in so many minutes, 0 = never; `reloads_in` returns in how many seconds it does.
     `down`, `refusing` and `locked` are lasting faults in effect; `changed` is called after every line that was taken,
     which is `last_line`, `struck` with a fault that strikes and the line it strikes at.
     Sessions that begin have its `manner` ("" = none).
@@ -197,6 +202,8 @@ class Device:
     last_line: str = ""
     has_host_key: bool = True
     reload: Callable[[], None] = _nobody_minds
+    schedule: Callable[[int], None] = _nobody_minds
+    reloads_in: Callable[[], float | None] = _never
     transcript: Transcript | None = None
     manner: str = ""
     logins: int = 0

@@ -23,6 +23,8 @@ def help_page(grammar: Grammar, kind: ContextKind | None, typed: str) -> list[st
     """
     words = typed.split()
     begun = words.pop() if words and not typed.endswith(" ") else ""
+    if kind is None and words == ["reload"] and grammar.scheduled_reload is not None:
+        return _page(word for word in ("at", *grammar.scheduled_reload.offers, RETURN) if word.startswith(begun))
     if kind is None:
         return None if words else _page(word for word in EXEC if word.startswith(begun))
     nodes = [grammar.trees[kind]]

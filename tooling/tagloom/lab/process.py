@@ -170,6 +170,11 @@ def mend(directory: Path, *switches: str) -> None:
     ask(directory, "mend", switches=list(switches))
 
 
+def elapse(directory: Path, seconds: float) -> list[str]:
+    """Pass time for the reloads that switches have scheduled, and return those that have restarted."""
+    return list(ask(directory, "elapse", seconds=seconds)["restarted"])
+
+
 def plug(directory: Path, hosts: Iterable[Host]) -> None:
     """Unplug all hosts, and plug in these, as in the rack's fabric; what the hosts sent of themselves ends."""
     ask(directory, "plug", hosts=[asdict(host) for host in hosts])

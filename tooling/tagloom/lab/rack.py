@@ -92,6 +92,7 @@ class Rack:
         self._losing: dict[tuple[int, int], str] = {}  # ports of which the cable loses what they send
         self._timers: dict[str, list[asyncio.TimerHandle]] = {}  # what is to end of itself, or to begin, by switch
         self._strikes: list[dict[str, Any]] = []
+        self._reloads: dict[str, asyncio.TimerHandle] = {}  # that switches have scheduled themselves
         self._kept: dict[str, Configuration] = {}
         self._zero: dict[tuple[str, int], tuple[int, int]] = {}
         self._agent_ports: list[asyncio.DatagramTransport] = []
@@ -109,6 +110,7 @@ class Rack:
         device.carrier, device.changed = partial(self._carrier, number), partial(self._changed, device)
         device.struck = partial(self._strike, device)
         device.reload = partial(self._reload, device)
+        device.schedule, device.reloads_in = partial(self._schedule, device), partial(self._reloads_in, device)
         return device
 
     def _carrier(self, switch: int, port: int) -> bool:
@@ -261,6 +263,7 @@ class Rack:
             "fault": self._fault,
             "faults": self._faults,
             "mend": self._mend,
+            "elapse": self._elapse,
             "plug": self._plug_hosts,
             "traffic": self._traffic,
             "traps": self._traps,
@@ -283,6 +286,7 @@ class Rack:
                     "agent": f"{agent_address(number)}:{self.snmp_port}",
                     "sessions": len(self._connections[name]),
                     "configuring": device.editing is not None,
+                    "reloads_in": device.reloads_in(),
                     "logins": device.logins,
                     "most_sessions": device.most_sessions,
                     "commands": device.faults.commands,
@@ -452,7 +456,37 @@ class Rack:
         """Restart a switch as soon as its console has answered."""
         asyncio.get_running_loop().call_soon(self._restart, device)
 
+    def _schedule(self, device: Device, minutes: int) -> None:
+        """Restart a switch in so many minutes, whatever was scheduled before; 0 = not."""
+        if (older := self._reloads.pop(device.name, None)) is not None:
+            older.cancel()
+        if minutes:
+            self._reload_after(device, 60.0 * minutes)
+
+    def _reload_after(self, device: Device, seconds: float) -> None:
+        self._reloads[device.name] = asyncio.get_running_loop().call_later(seconds, self._restart, device)
+
+    def _reloads_in(self, device: Device) -> float | None:
+        timer = self._reloads.get(device.name)
+        return None if timer is None else max(0.0, timer.when() - asyncio.get_running_loop().time())
+
+    def _elapse(self, order: dict[str, Any]) -> dict[str, Any]:
+        """Pass time for what switches have scheduled: what is due by then restarts now."""
+        seconds = float(order.get("seconds") or 0.0)
+        restarted = []
+        for name in list(self._reloads):
+            device = self.devices[name]
+            left = (self._reloads_in(device) or 0.0) - seconds
+            self._schedule(device, 0)
+            if left > 0:
+                self._reload_after(device, left)
+            else:
+                self._restart(device)
+                restarted.append(name)
+        return {"restarted": restarted}
+
     def _restart(self, device: Device) -> None:
+        self._schedule(device, 0)
         device.reboot()
         self.agents[device.name].reboot()
         for port in range(1, device.platform.ports + 1):

@@ -18,6 +18,7 @@ from tagloom.apply.switch import cell_finding, drifted_cells
 from tagloom.errors import DeviceError, Finding, InputError, PlanError
 from tagloom.operate import growing, own_lines, prepare, waves
 from tagloom.operate.interrupting import interrupted_at_once, interrupted_by_waves
+from tagloom.operate.reloads import reload_remarks
 from tagloom.pipeline.proving import proof_services
 from tagloom.platforms.grammar import switchwide
 from tagloom.platforms.port_names import link_name
@@ -170,6 +171,8 @@ def look_and_apply(
     )
     if reported:
         context.tell(reported)
+    if not check:
+        context.call_off_reloads(prepared.sequence)
     with phase("switches read", prepared.sequence.waves if check else 1) as on_progress:
         found = look(context, prepared.sequence, 0 if check else 1, on_progress)
     if options.without and all(switch.name in found.read for switch in prepared.fabric.live):
@@ -197,7 +200,9 @@ def look_and_apply(
         with phase("switches read", 1) as on_progress:
             found = look(context, prepared.sequence, 1, on_progress)
     if check:
-        return _with_own_lines(preview(context, prepared, found, options))
+        seen = _with_own_lines(preview(context, prepared, found, options))
+        said = reload_remarks(prepared.fabric, seen.outcomes.changed) if options.confirm_seconds else ()
+        return replace(seen, remarks=(*seen.remarks, *said))
     with phase("pushes", prepared.sequence.waves) as on_progress:
         result = apply_new(context, prepared, found, options, on_progress)
     if alone is not None:
@@ -321,6 +326,8 @@ def apply_new(
     if options.confirm_seconds and not prepared.sequence.states:
         raise not_to_be_confirmed(_AT_ONCE)
     _announce(context, prepared.directory, cut)
+    for remark in reload_remarks(prepared.fabric, changes) if options.confirm_seconds else ():
+        context.tell(remark)
     wish = {"allowed": not cut.hitless, "confirm_seconds": options.confirm_seconds}
     run, sequence = context.begin(prepared.sequence, "apply", source, save=unsaved, **wish)  # type: ignore[arg-type]  # its own keywords
 
@@ -760,6 +767,8 @@ def _resume(
     check: bool = False,
 ) -> Result:
     sequence = context.own_sequence(run)
+    if not check:
+        context.call_off_reloads(sequence)
     if not sequence.states:  # nothing was proven of the way: where it stands does not matter
         found = look(context, sequence, 1, on_progress)
         on_found(found)
@@ -842,6 +851,8 @@ def rollback(
     left = own_lines.left_behind(context, run)
     sequence = context.own_sequence(run)
     wave = run.wave if run.unfinished else sequence.waves
+    if not check:
+        context.call_off_reloads(sequence)
     found = _look(context, sequence, wave, on_progress)
     progress = waves.locate_switches(sequence, wave, found)
     if progress.findings or progress.unread or found.outcomes.failed_by(Fault.REFUSED):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tagloom import platforms
 from tagloom.apply.journal import Journal
 from tagloom.apply.own_lines import OwnLines, checked_secrets, send_own_lines
+from tagloom.apply.scheduled_reloads import Armed, ScheduledReloads
 from tagloom.apply.session import Session
 from tagloom.apply.switch import Language, configure_switch
 from tagloom.errors import Finding, InputError
@@ -117,6 +118,7 @@ def configure_one(
         stop=files.stop_now.exists,
         released=turn,
         agree=(lambda good: good) if check else turn.agree,
+        reload=_reload(switch, order),
     )
     if wave["only_own"]:
         return send_own_lines(session, language, mine)
@@ -135,3 +137,12 @@ def configure_one(
         own_lines=lambda text: tuple(line.title for line in mine.lacking(text)) if check and not wave["ahead"] else (),
         pruned=[(vlan, port) for vlan, port in order["pruned"].get(switch, ())],
     )
+
+
+def _reload(switch: str, order: Mapping[str, Any]) -> Armed | None:
+    """Return how a switch is told to reload unless its lines go well, None where nothing of that is asked."""
+    pending = switch in order["call_off"]
+    if not order["journal"] or not (order["reload_seconds"] or pending):
+        return None
+    seconds = 0.0 if order["check"] else order["reload_seconds"]
+    return Armed(ScheduledReloads(Journal(Path(order["journal"]))), switch, order["run"], seconds, pending)

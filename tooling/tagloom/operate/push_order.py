@@ -59,6 +59,8 @@ def order_of(job: Job, play: Sequence[str], inventory: Collection[str], *, by_ha
         "own_lines": own_lines,
         "check": job.check,
         "journal": job.journal,
+        "reload_seconds": job.reload_seconds,
+        "call_off": list(job.call_off),
         "run": job.run,
         "models": {switch.name: switch.model for switch in fabric.switches},
         "firmware": {switch.name: dict(switch.firmware) for switch in fabric.switches},

@@ -15,6 +15,7 @@ from tagloom.apply.confirmations import WAITING, Confirmations
 from tagloom.apply.journal import Journal
 from tagloom.apply.lock import holder
 from tagloom.apply.run_states import INTERRUPTED, RUNNING
+from tagloom.apply.scheduled_reloads import ScheduledReloads
 from tagloom.operate import prepare
 from tagloom.operate.clock_document import read_clock
 from tagloom.operate.repair_runs import is_repair
@@ -27,6 +28,7 @@ from tagloom.render import parse
 if TYPE_CHECKING:
     from tagloom.apply.confirmations import Confirmation
     from tagloom.apply.journal import Run
+    from tagloom.apply.scheduled_reloads import ScheduledReload
     from tagloom.apply.site import Site
     from tagloom.errors import Finding
     from tagloom.operate.clock_document import ClockDocument
@@ -44,6 +46,7 @@ class Recorded:
     repaired    whether that was a repair
     locked_by   who works on the switches now, "" for nobody
     armed       the change that is to be confirmed, else taken back
+    reloads     the switches that are told to reload from what they have saved, and were not told otherwise since
     """
 
     last: Run | None = None
@@ -54,6 +57,7 @@ class Recorded:
     locked_by: str = ""
     clock: ClockDocument | None = None
     armed: Confirmation | None = None
+    reloads: tuple[ScheduledReload, ...] = ()
 
     @property
     def build(self) -> Path | None:
@@ -96,7 +100,8 @@ def recorded(home: Path) -> Recorded:
             last = replace(last, state=INTERRUPTED)
     applied = journal.applied()
     armed = Confirmations(journal).open()
-    reported = Recorded(last, applied, locked_by=locked_by, clock=read_clock(home), armed=armed)
+    reloads = tuple(ScheduledReloads(journal).all())
+    reported = Recorded(last, applied, locked_by=locked_by, clock=read_clock(home), armed=armed, reloads=reloads)
     if applied is None:
         return reported
     with tempfile.TemporaryDirectory() as place:
@@ -230,7 +235,8 @@ def is_as_built(known: Recorded, seen: Look | None) -> bool:
     shown = seen or Look()
     wrong = (shown.dead_switches, shown.dead_links, shown.silent, shown.findings, known.locked_by)
     unfinished = known.last is not None and known.last.unfinished
-    return known.applied is not None and known.armed is None and not unfinished and not any(wrong)
+    armed = known.armed is not None or known.reloads
+    return known.applied is not None and not armed and not unfinished and not any(wrong)
 
 
 def status_page(fabric: str, known: Recorded, seen: Look | None) -> dict[str, Any]:
@@ -255,6 +261,7 @@ def status_page(fabric: str, known: Recorded, seen: Look | None) -> dict[str, An
         "back": list(shown.back),
         "differs": list(shown.differs),
         "armed": known.armed.to_json() if known.armed else None,
+        "reloads": [each.to_json() for each in known.reloads],
         "findings": [finding.to_json() for finding in shown.findings],
     }
 

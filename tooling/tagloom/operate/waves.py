@@ -31,6 +31,7 @@ from tagloom.apply.outcomes import Fault
 from tagloom.apply.private_files import write_fault
 from tagloom.apply.run_directory import Job, RunDirectory, request_stop
 from tagloom.apply.run_states import Move
+from tagloom.apply.scheduled_reloads import ScheduledReloads
 from tagloom.apply.switch import cell_finding, drifted_cells
 from tagloom.errors import Finding, InputError, PlanError, TagloomError
 from tagloom.operate import own_lines
@@ -348,6 +349,7 @@ class ApplyContext:
         directory = self.site.directory(f"{run.kind}{run.id}" if first <= 1 else f"{run.kind}{run.id}-wave{first}")
         self.lock.announce(directory)
         self.journal.move(run.id, Move.GO_ON)
+        armed = Confirmations(self.journal).open()
         job = Job(
             sequence.directory,
             limit=tuple(limit),
@@ -356,6 +358,7 @@ class ApplyContext:
             proven=sequence.proven,
             journal=str(self.journal.path.absolute()),
             run=run.id,
+            reload_seconds=armed.seconds if armed is not None and armed.run.id == run.id and run.kind == "apply" else 0,
         )
         if run.kind == own_lines.KIND:
             job = replace(job, own_lines=own_lines.own_lines_of(sequence), only_own=True)
@@ -370,6 +373,29 @@ class ApplyContext:
         except InputError as error:  # lines were sent: this is not the place to say that nothing was changed
             return replace(outcomes, error=outcomes.error or str(error))
         return outcomes
+
+    def call_off_reloads(self, sequence: WaveSequence) -> None:
+        """Call off the reloads that a push which was cut short has left scheduled, before its switches are looked at.
+
+        What is read afterwards stays. A switch that is not reached is named, and left to its reload.
+        """
+        kept, names = ScheduledReloads(self.journal), {switch.name for switch in sequence.fabric.live}
+        left = [each for each in kept.all() if each.switch in names]
+        if not left:
+            return
+        armed = tuple(each.switch for each in left)
+        path = str(self.journal.path.absolute())
+        job = Job(sequence.directory, check=True, limit=armed, first_wave=1, last_wave=1, journal=path, call_off=armed)
+        pusher = self.pusher(sequence.fabric)
+        pusher.hold(partial(self._lock_switches, sequence.fabric))
+        pusher.do(job, self.site.directory("reloads"), armed)
+        still = {each.switch: each for each in kept.all()}
+        for name in armed:
+            if name in still:
+                at = still[name].to_json()["until"]
+                self.tell(f"reload    of {name} could not be called off: it comes by {at}, from what it has saved")
+            else:
+                self.tell(f"reload    of {name} is called off")
 
     def _lock_switches(self, fabric: Fabric, switches: Mapping[str, Address]) -> tuple[int, ...]:
         """Lock the switches of a push by where they are reached. Raises PlanError where it may not reach them."""

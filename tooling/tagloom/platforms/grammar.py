@@ -106,11 +106,33 @@ class Node:
     where: str = ""  # the file, and line, that the end stands in
 
 
+@dataclass(frozen=True, slots=True)
+class ScheduledReload:
+    """A family's words for a reload from the saved configuration at a set time.
+
+    `question` is the line begun whose `?` must offer the words `offers`; `arm` takes {minutes}; what `show` answers has
+    `shows` in it while a reload is scheduled.
+    """
+
+    question: str
+    offers: tuple[str, ...]
+    arm: str
+    call_off: str
+    show: str
+    shows: str
+    mark: str
+
+    def pending(self, answer: str) -> bool:
+        """Return whether the answer to `show` says that a reload is scheduled."""
+        return re.search(self.shows, answer, re.IGNORECASE) is not None
+
+
 class Grammar:
     """The compiled command line of one switch; made by `of`, shared and never changed.
 
     `understood` keeps, by context, what lines were found to mean. `switchwide` are the cells that one line sets on all
     ports at once. `lldp` says how LLDP is switched on (`lines`, in context `in`) and shown (`neighbours`).
+    `scheduled_reload` says how the switch is told to reload at a set time, None where nobody knows.
     """
 
     _made: ClassVar[dict[tuple[object, ...], Grammar]] = {}  # a Platform holds dicts and cannot be a key itself
@@ -134,6 +156,10 @@ class Grammar:
         self._data = family(platform.grammar, platform.firmware)
         self.code: str = self._data["code"]
         self.lldp: dict[str, Any] = self._data["lldp"]
+        reload_words = self._data.get("scheduled_reload")
+        self.scheduled_reload = (
+            ScheduledReload(**reload_words | {"offers": tuple(reload_words["offers"])}) if reload_words else None
+        )
         self.falls_through: bool = self._data["blocks_fall_through"]
         self.name_length: int = self._data["name_length"]
         self.order: tuple[tuple[str, ...], ...] = tuple(tuple(phase["steps"]) for phase in self._data["order"])

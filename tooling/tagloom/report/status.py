@@ -42,6 +42,9 @@ def status_lines(payload: Mapping[str, Any], now: float) -> list[str]:
     lines += row("at work", payload["locked_by"] or "nobody")
     if (armed := payload["armed"]) is not None:
         lines += row("armed", confirmation_words(armed))
+    for each in payload["reloads"]:
+        until = f"{datetime.fromisoformat(each['until']):%H:%M:%S}"
+        lines += row("armed", f"{each['switch']} reloads from what it has saved by {until}, unless it is called off")
     if (clock := payload["clock"]) is not None:
         lines += row("clock", _clock(clock))
     if not payload["looked"]:
