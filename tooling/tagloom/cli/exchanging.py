@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from tagloom.cli.inputs import Findings, filters_of, netbox_of, new_file
 from tagloom.cli.screen import GOOD, NO
 from tagloom.errors import Finding, InputError
-from tagloom.storage.document import YAML_BYTES
 from tagloom.storage.text import read_text
 from tagloom.storage.whole import write_whole
 
@@ -137,6 +136,7 @@ def _drawing(args: argparse.Namespace) -> Drawing:
     from tagloom.adapters.netbox import is_url
     from tagloom.read.graph_files import read_dot, read_graphml
     from tagloom.read.netbox import answers_of, drawing_of_netbox, read_answers
+    from tagloom.storage.document import YAML_BYTES
 
     path = Path(args.source)
     if is_url(args.source):
