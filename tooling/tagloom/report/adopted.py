@@ -26,13 +26,13 @@ def adopted_lines(network: AdoptedNetwork) -> list[str]:
     pairs = f"{proof.reachable_pairs:,} of {proof.pairs:,}"
     figure = f"{len(fabric.hosts):,} hosts" if proof.broadcast_exactly_once else "copies differ"
     lines += [
-        verdict("proof", "every pair arrives, flooded or where it was learnt", pairs, not proof.unreachable_pairs),
-        verdict("", "no storm", "no cycle" if proof.storm_free else "storm", proof.storm_free),
-        verdict("", "each broadcast exactly once", figure, proof.broadcast_exactly_once),
+        *verdict("proof", "every pair arrives, flooded or where it was learnt", pairs, not proof.unreachable_pairs),
+        *verdict("", "no storm", "no cycle" if proof.storm_free else "storm", proof.storm_free),
+        *verdict("", "each broadcast exactly once", figure, proof.broadcast_exactly_once),
     ]
     if proof.foreign_vlans:
         vlans = count(len(proof.foreign_vlans), "VLAN")
-        lines.append(verdict("", "VLANs of others neither storm nor reach a host", vlans, proof.foreign_safe))
+        lines += verdict("", "VLANs of others neither storm nor reach a host", vlans, proof.foreign_safe)
     lines += finding_lines((*proof.findings, *network.edge.findings, *tree.findings))
     for found in network.edge.uplinks:
         lines += row("uplink?", f"{found.where}: {found.actual}")

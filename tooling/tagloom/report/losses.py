@@ -28,13 +28,11 @@ def detour_lines(summary: Mapping[str, Any]) -> list[str]:
         f"{hops:.2f} times the hops, max channel load {load:,} host pairs"
     )
     lines = [*row("detours", cost)]
-    lines.append(
-        verdict(
-            "",
-            f"a way for every pair after {PARTS[summary['protect']]}",
-            f"{summary['protected']:,} of {cases:,}",
-            good=not left,
-        )
+    lines += verdict(
+        "",
+        f"a way for every pair after {PARTS[summary['protect']]}",
+        f"{summary['protected']:,} of {cases:,}",
+        good=not left,
     )
     if left:
         lines += row(
@@ -50,17 +48,17 @@ def what_if_lines(found: WhatIf | None) -> list[str]:
         return []
     cases = found.protected + found.unprotected
     lines = [
-        verdict(
+        *verdict(
             "what if",
             f"a way for all still cabled, any of {count(found.failures, NOUNS[found.kind])} lost",
             f"{found.protected:,} of {cases:,}",
             good=not found.unprotected,
         ),
-        verdict("", "no deadlock, storm or second copy meanwhile", "all states", good=found.safe),
+        *verdict("", "no deadlock, storm or second copy meanwhile", "all states", good=found.safe),
     ]
     if found.isolated is not None:
         leaks = count(len(found.leaks), "leak") if found.leaks else "all states"
-        lines.append(verdict("", "no frame of a network at ports of others meanwhile", leaks, good=found.isolated))
+        lines += verdict("", "no frame of a network at ports of others meanwhile", leaks, good=found.isolated)
     ports, cut, without = found.pvids_max, found.cut_pairs_max, found.unprotected_pairs_max
     lines += row(
         "",

@@ -127,34 +127,34 @@ def proof_lines(proof: Findings, hosts: int) -> list[str]:
     good_broadcast = proof.storm_free and (proof.broadcast_exactly_once or (proof.duplicates_allowed and not missing))
     broadcasts = f"{hosts:,} hosts" if good_broadcast else ("storm" if not proof.storm_free else "copies differ")
     lines = [
-        verdict(
+        *verdict(
             "proof",
             "every pair arrives on its own path",
             f"{max(on_path, 0):,} of {proof.pairs:,}",
             on_path == proof.pairs,
         ),
-        verdict("", storm, broadcasts, good_broadcast),
-        verdict("", channels, "cycle" if proof.deadlock_cycle else "no cycle", proof.deadlock_free),
+        *verdict("", storm, broadcasts, good_broadcast),
+        *verdict("", channels, "cycle" if proof.deadlock_cycle else "no cycle", proof.deadlock_free),
     ]
     if proof.networks:
         figure = f"{len(proof.networks)} networks" if proof.isolated else count(len(proof.leaks), "leak")
-        lines.append(verdict("", "no frame of a network at ports of others", figure, proof.isolated))
+        lines += verdict("", "no frame of a network at ports of others", figure, proof.isolated)
     if proof.uplinks:
         once = proof.storm_free and not any("address behind it" in finding.actual for finding in proof.findings)
         figure = count(proof.uplinks, "uplink") if once else "copies differ"
-        lines.append(verdict("", "frames to unknown addresses reach uplinks once", figure, once))
+        lines += verdict("", "frames to unknown addresses reach uplinks once", figure, once)
         takes = f"{count(proof.flood_links_max, 'channel')} and {count(proof.flood_ports_max, 'port')} of hosts"
         lines += row("floods", f"each frame to an unknown address takes up to {takes}")
     if proof.tagged_frames_safe:
         figure = f"{count(proof.tagged_frames_ports, 'port')} take" if proof.tagged_frames_ports else "refused"
-        lines.append(verdict("", "no harm by frames that hosts tag themselves", figure, good=True))
+        lines += verdict("", "no harm by frames that hosts tag themselves", figure, good=True)
     else:
         around = "; ".join(proof.tagged_frames_cycle)
         ports = count(proof.tagged_frames_ports, "port")
         lines += row("assumed", f"hosts send untagged frames only: tagged ones, which {ports} take, go round {around}")
     if proof.foreign_vlans:
         vlans = f"VLAN {format_ranges(list(proof.foreign_vlans))}"
-        lines.append(verdict("", "VLANs of others neither storm nor reach a host", vlans, proof.foreign_safe))
+        lines += verdict("", "VLANs of others neither storm nor reach a host", vlans, proof.foreign_safe)
     if proof.foreign_cycle and proof.deadlock_free:
         around = "; ".join(proof.foreign_cycle)
         lines += row("assumed", f"no PAUSE on all of these channels: frames of VLANs of others close a cycle, {around}")
@@ -169,7 +169,7 @@ def proof_lines(proof: Findings, hosts: int) -> list[str]:
     if proof.paste_order is not None:
         wrong = len({finding.where.partition(":")[0] for finding in proof.paste_refused})
         figure = f"not at {count(wrong, 'switch')}" if wrong else "all lines taken"
-        lines.append(verdict("paste", "works top to bottom from factory default", figure, proof.paste_order))
+        lines += verdict("paste", "works top to bottom from factory default", figure, proof.paste_order)
     if proof.missing_entry is not None:
         lines += missing_lines(proof.missing_entry)
     return lines + finding_lines(proof.findings)
@@ -212,9 +212,22 @@ def missing_lines(loss: MissingEntry) -> list[str]:
     )
 
 
-def verdict(label: str, what: str, figure: str, good: bool) -> str:
-    """Return one line of what was proven, a figure, and yes or no."""
-    return f"{label:<{LABEL}}{what:<48}{figure:>15}  {'yes' if good else 'NO'}"
+def verdict(label: str, what: str, figure: str, good: bool) -> list[str]:
+    """Return what was proven, a figure, and yes or no: one line, or more where words and figure need them.
+
+    >>> verdict("proof", "every pair arrives", "12 of 12", good=True)
+    ['proof     every pair arrives                                     12 of 12  yes']
+    """
+    answer = "  yes" if good else "  NO"
+    room = WIDTH - 2 - LABEL - len("  yes")  # words begin in one column, figures end in one
+    lines = wrap(what, room)
+    if len(lines[-1]) + 1 + len(figure) > room:
+        lines += [""]
+    *above, last = wrap(figure, room)
+    if above:
+        lines[-1:] = [*above, ""]
+    lines[-1] += f"{last:>{room - len(lines[-1])}}{answer}"
+    return [f"{label if n == 0 else '':<{LABEL}}{line}".rstrip() for n, line in enumerate(lines)]
 
 
 def finding_lines(findings: Sequence[Finding]) -> list[str]:
