@@ -1,4 +1,4 @@
-"""Write the manual page into the wheel, from what --help says (hatchling calls this)."""
+"""Bring the manual page, from what --help says, and the pages of docs/ into the wheel (hatchling calls this)."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ sys.exit(main())
 WORDS = ["--module", "tagloom.cli", "--function", "parser", "--prog", "tagloom", "--project-name", "tagloom"]
 
 
-class ManualPage(BuildHookInterface):  # type: ignore[type-arg]  # whatever is configured
-    """The manual page of a wheel; an editable install has none."""
+class Pages(BuildHookInterface):  # type: ignore[type-arg]  # whatever is configured
+    """The manual page of a wheel, and what `tagloom docs` shows; an editable install reads the checkout's."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Write the page into the build directory and have it installed below share/man."""
+        """Write the manual page into the build directory, have it installed below share/man, and add the pages."""
         if version == "editable":
             return
         page = Path(self.directory) / "tagloom.1"
@@ -33,3 +33,6 @@ class ManualPage(BuildHookInterface):  # type: ignore[type-arg]  # whatever is c
         path = [str(Path(self.root) / "tooling"), *sys.path]  # pip's build environment is on the path alone
         subprocess.run([sys.executable, "-c", PROGRAM, os.pathsep.join(path), *words], check=True)
         build_data["shared_data"][str(page)] = "share/man/man1/tagloom.1"
+        docs = Path(self.root) / "docs"
+        for path in sorted(docs.rglob("*.md")):
+            build_data["force_include"][str(path)] = f"tagloom/_share/docs/{path.relative_to(docs).as_posix()}"

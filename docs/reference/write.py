@@ -88,8 +88,8 @@ EXITS = """| status | means |
 | 130 | interrupted by Ctrl-C |
 
 With `--json`, one object stands on standard output and nothing else; findings are in `findings`, each with `where`,
-`expected` and `actual`. Whatever does not end with 0 names the page to read in its last line on standard error; where a
-command could not answer at all, also in `pages`.
+`expected` and `actual`. Whatever does not end with 0 names the page to read in its last line on standard error, as the
+command that shows it (`tagloom docs PAGE`); where a command could not answer at all, also in `pages`.
 """
 
 

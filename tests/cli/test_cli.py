@@ -109,7 +109,7 @@ def test_a_broken_fabric_gets_all_findings_and_exit_2_and_writes_nothing(tmp_pat
         f"{broken}:2  colour: expected a key the fabric file has, actual 'colour'",
         f'{broken}:4  hosts.h2.mac: expected six hex pairs, actual "zz"',
         f"{broken}:6  links[0]: expected a free port, actual s0:g1 (taken by shape)",
-        "3 findings; nothing was changed; read docs/fabric-file.md",
+        "3 findings; nothing was changed; read on: tagloom docs fabric-file",
     ]
     assert not (tmp_path / "b").exists()
     status, page = answer("plan", broken, "-o", tmp_path / "b")

@@ -9,7 +9,7 @@ import write
 
 from fabrics import ROOT
 from tagloom.cli import main, parser
-from tagloom.cli.words import EXAMPLES, PAGES, page_of
+from tagloom.cli.words import EXAMPLES, PAGES, docs_command, page_of
 
 COMMANDS = dict(write.below(parser(), ""))
 # Names that were given up: each still does what it did. (command, old name) -> today's.
@@ -83,7 +83,7 @@ def test_help_ends_its_introduction_with_a_page_that_is_in_the_site(command):
     assert (ROOT / page).is_file()
     assert page.removeprefix("docs/") in (ROOT / "mkdocs.yml").read_text("utf-8")
     shown = COMMANDS[command].description if command else parser().description
-    assert f"read on:\n  {page}" in shown
+    assert f"read on:\n  {docs_command(page)}" in shown
 
 
 def test_wrong_arguments_name_the_page(capsys):

@@ -7,7 +7,7 @@ import pytest
 from fabrics import ROOT
 from tagloom.cli import main
 from tagloom.cli.pages import FILE_PAGES, INPUT_PAGES
-from tagloom.cli.words import PAGES
+from tagloom.cli.words import PAGES, docs_command
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def test_every_page_that_is_named_is_in_the_site(page):
 def test_wrong_arguments_name_the_page_of_their_command_in_the_last_line(command, run):
     status, _, err = run(command, "--no-such-option")
     assert status == 2
-    assert err.splitlines()[-1] == f"1 finding; nothing was changed; read docs/{PAGES[command]}"
+    assert err.splitlines()[-1] == f"1 finding; nothing was changed; read on: {docs_command(PAGES[command])}"
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_a_finding_names_the_page_of_what_it_is_about(ring, run, answer, words, 
     words = [word.format(fabric=fabric, build=build) for word in words]
     status, _, err = run(*words)
     *_, last = err.splitlines()
-    assert (status, last) == (2, f"1 finding; nothing was changed; read docs/{page}")
+    assert (status, last) == (2, f"1 finding; nothing was changed; read on: {docs_command(page)}")
     assert answer(*words)[1]["pages"] == [f"docs/{page}"]
 
 
@@ -59,21 +59,21 @@ def test_findings_about_several_inputs_name_the_page_of_each(ring, run):
     _, build = ring
     _, _, err = run("predict", build, "--traffic", "none.csv", "--settings", "none.json", "--price", "nan")
     (last,) = (line for line in err.splitlines() if "nothing was changed" in line)
-    assert set(re.findall(r"docs/\S+\.md", last)) == {"docs/forecasts.md", "docs/timetable.md"}
+    assert set(re.findall(r"tagloom docs [\w/-]+", last)) == {"tagloom docs forecasts", "tagloom docs timetable"}
 
 
 def test_what_cannot_be_planned_names_the_page(ring, run, answer, tmp_path):
     words = ("plan", ring[0], "--routing", "fat-tree", "-o", tmp_path / "b")
     status, _, err = run(*words)
-    assert (status, err.splitlines()[-1]) == (1, "read on   docs/routing.md")
+    assert (status, err.splitlines()[-1]) == (1, "read on   tagloom docs routing")
     assert answer(*words)[1]["pages"] == ["docs/routing.md"]
 
 
 def test_an_answer_that_is_no_names_the_page_and_a_good_one_does_not(ring, run, capsys):
     _, build = ring
-    assert "docs/" not in run("verify", build)[2]
+    assert "tagloom docs" not in run("verify", build)[2]
     text = (build / "configs" / "s0.cfg").read_text()
     (build / "configs" / "s0.cfg").write_text(text.replace("pvid 100", "pvid 101"))
     capsys.readouterr()
     assert main(["verify", str(build)]) == 1
-    assert capsys.readouterr().err.splitlines()[-1] == "read on   docs/assumptions.md"
+    assert capsys.readouterr().err.splitlines()[-1] == "read on   tagloom docs assumptions"

@@ -106,7 +106,7 @@ def test_settings_and_stores_that_find_no_room_are_told_and_leave_no_part(tmp_pa
     ended = _in_namespace(script, tmp_path, options)
     assert (ended.returncode, ended.stdout) == (2, "./filler\n"), ended.stderr
     *_, found, changed = ended.stderr.splitlines()  # behind what is remarked on the way
-    assert re.fullmatch(r"1 finding; nothing was changed; read docs/[a-z-]+\.md", changed)
+    assert re.fullmatch(r"1 finding; nothing was changed; read on: tagloom docs [a-z-]+", changed)
     assert re.fullmatch(
         f"{file}: expected .* that can be (written|used), actual .*( full|space|Read-only|unable).*", found
     )

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from fabrics import ROOT
+from tagloom.cli.reading import rendered
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +48,24 @@ def test_it_brings_the_manual_page(wheel):
     text = page.read_text("utf-8")
     assert text.startswith(".TH TAGLOOM")
     assert "tagloom rollout" in text.replace("\\", "")
+
+
+def test_it_brings_every_page_that_help_and_errors_name_and_shows_it_without_a_checkout(wheel, tmp_path):
+    pages = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    brought = wheel / "tagloom" / "_share" / "docs"
+    assert {path.relative_to(brought).as_posix() for path in brought.rglob("*") if path.is_file()} == pages
+    start = [sys.executable, "-P", "-m", "tagloom.cli"]
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(wheel)}
+
+    def run(*words):
+        done = subprocess.run(
+            [*start, *words], env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        return done.returncode, done.stdout, done.stderr
+
+    status, _, said = run("plan", "none.yml", "-o", "b")
+    assert (status, said.splitlines()[-1].rpartition("tagloom docs ")[2]) == (2, "fabric-file")
+    assert run("docs", "fabric-file")[:2] == (0, rendered((ROOT / "docs/fabric-file.md").read_text("utf-8")) + "\n")
 
 
 def needed(requirements):

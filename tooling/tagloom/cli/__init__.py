@@ -23,6 +23,7 @@ from tagloom.cli import (
     observing,
     planning,
     rack,
+    reading,
     recording,
     regulating,
     repairing,
@@ -32,7 +33,7 @@ from tagloom.cli import (
 from tagloom.cli.applying import pushed_payload
 from tagloom.cli.pages import command_in, pages_for
 from tagloom.cli.screen import BAD_INPUT, DEVICE_FAILED, NO, Screen, close_streams, open_streams
-from tagloom.cli.words import Commands, Parser, SectionedHelp, described, page_of
+from tagloom.cli.words import Commands, Parser, SectionedHelp, described, docs_command, page_of
 from tagloom.errors import DeviceError, Finding, InputError, PlanError, TagloomError
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ GROUPS = (
     keeping,
     measuring,
     rack,
+    reading,
     completing,
 )
 
@@ -115,7 +117,7 @@ def _run(words: list[str]) -> int:  # noqa: PLR0911 - an exit status for each ki
             f"no        {error.rule}",
             *([f"witness   {error.witness}"] if error.witness else []),
             *([f"next      {error.next_step}"] if error.next_step else []),
-            f"read on   {page_of(command)}",
+            f"read on   {docs_command(page_of(command))}",
         )
         finding = Finding("plan", error.rule, error.witness or "otherwise")
         screen.answer(
@@ -130,7 +132,7 @@ def _run(words: list[str]) -> int:  # noqa: PLR0911 - an exit status for each ki
         )
         return NO
     except DeviceError as error:
-        screen.remark(str(error), f"read on   {page_of(command)}")
+        screen.remark(str(error), f"read on   {docs_command(page_of(command))}")
         payload = {"switch": error.switch, "command": error.command, "text": error.text}
         screen.answer({**pushed_payload(), "failed": [error.switch], "error": payload, "pages": [page_of(command)]})
         return DEVICE_FAILED
@@ -159,13 +161,13 @@ def _run(words: list[str]) -> int:  # noqa: PLR0911 - an exit status for each ki
 def _answered(status: int, command: str, screen: Screen) -> int:
     """Return a command's exit status, with the page to read on where that is not 0."""
     if status in {NO, DEVICE_FAILED}:
-        screen.remark(f"read on   {page_of(command)}")
+        screen.remark(f"read on   {docs_command(page_of(command))}")
     return status
 
 
 def _bad_input(findings: Sequence[Finding], screen: Screen, pages: Sequence[str], note: str = "") -> int:
     screen.remark(*map(str, findings))
-    screen.remark(f"{len(findings)} finding{'' if len(findings) == 1 else 's'}{note}; read {' and '.join(pages)}")
+    screen.remark(f"{len(findings)} finding{'' if len(findings) == 1 else 's'}{note}; read on: {docs_command(*pages)}")
     screen.answer({"findings": [finding.to_json() for finding in findings], "pages": list(pages)})
     return BAD_INPUT
 

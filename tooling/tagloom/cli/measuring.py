@@ -303,7 +303,7 @@ def add(commands: Commands) -> None:  # noqa: PLR0915 - a statement for each opt
     meter.add_argument(
         "--meter",
         metavar="KIND:WHERE",
-        help="wattsup:/dev/ttyUSB0, rapl, apc:HOST/OUTLET, shelly:HOST, ... (docs/measure.md)",
+        help="wattsup:/dev/ttyUSB0, rapl, apc:HOST/OUTLET, shelly:HOST, ... (tagloom docs measure)",
     )
     meter.add_argument(
         "--interval", type=float, default=1.0, metavar="S", help="seconds between two samples (default 1)"

@@ -58,6 +58,7 @@ EXAMPLES = {
     "run": "tagloom run day.yml -i inventory/testbed --check --once",
     "lab": "tagloom lab up fabric.yml",
     "demo": "tagloom demo",
+    "docs": "tagloom docs routing",
     "completion": "tagloom completion bash > ~/.local/share/bash-completion/completions/tagloom",
 }
 
@@ -97,6 +98,7 @@ PAGES = {
     "import": "neighbours.md",
     "demo": "tutorial.md",
     "lab": "tutorial.md",
+    "docs": "index.md",
     "completion": "commands.md",
     "schema": "reference/fabric-keys.md",
 }
@@ -108,7 +110,7 @@ SECTIONS = {
     "save power": "regulate timetable run",
     "look": "observe discover adopt import hosts record",
     "study": "predict report measure eee fit sweep score export",
-    "practise": "demo lab",
+    "learn": "demo lab docs",
     "shell and editor": "completion schema",
 }
 
@@ -214,10 +216,19 @@ class Commands:
 
 def described(name: str, what: str) -> str:
     """Return a command's description with its example and its page."""
-    return f"{what}\n\nexample:\n  {EXAMPLES[name]}\n\nread on:\n  {page_of(name)}"
+    return f"{what}\n\nexample:\n  {EXAMPLES[name]}\n\nread on:\n  {docs_command(page_of(name))}"
 
 
 def page_of(name: str) -> str:
     """Return the page of a command, as a path in tagloom's sources; the site has it under the same name."""
     group = name.partition(" ")[0]
     return f"docs/{PAGES.get(group, PAGES['tagloom'])}"
+
+
+def docs_command(*pages: str) -> str:
+    """Return the commands that show pages, wherever tagloom is installed.
+
+    >>> docs_command("docs/forecasts.md", "docs/explanation/eee.md")
+    'tagloom docs forecasts, tagloom docs explanation/eee'
+    """
+    return ", ".join(f"tagloom docs {page.removeprefix('docs/').removesuffix('.md')}" for page in pages)
