@@ -52,17 +52,22 @@ coverage: $(READY) ## which branches make test takes, every process of it measur
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report
 
-# Begins nothing more after LONG_MINUTES of its cases, nor after as many of its laws.
+# Begins nothing more after LONG_MINUTES of its cases, nor after as many of its laws; of cases, the first LONG_CASES.
 LONG_MINUTES := 600
+LONG_CASES := 1000000
 LONG_MUTANTS := 42
 # Examples by chance, and what failed once again, unless a seed is named: .ci/run runs what was run before.
 LONG_SEED :=
 LONG_ORDER = $(if $(LONG_SEED),--shuffle $(LONG_SEED) --hypothesis-seed $(LONG_SEED),--shuffle $$RANDOM)
 
 test-long: $(READY) ## all cases and campaigns, every law on examples drawn anew, some mutants; what failed once is tried again
-	@$(PYTEST) $(LONG_ORDER) --minutes $(LONG_MINUTES) -m long --hypothesis-profile explore
+	@$(PYTEST) $(LONG_ORDER) --minutes $(LONG_MINUTES) --cases $(LONG_CASES) -m long --hypothesis-profile explore
 	@$(PYTEST) $(LONG_ORDER) --minutes $(LONG_MINUTES) tests/laws --hypothesis-profile explore
 	@$(if $(filter 0,$(LONG_MUTANTS)),,$(BIN)/python tests/mutants/run.py --sample $(LONG_MUTANTS))
+
+# Each page has a rack of its own, so tests of one file need not stay together.
+pages: $(READY) ## run the console blocks of README and docs/ that take long
+	@$(PYTEST) --dist load -m long tests/docs/test_console_blocks.py
 
 SAMPLE := 240
 SEED := 1
@@ -170,4 +175,4 @@ lock: ## renew requirements.lock and docs/requirements.lock within the ranges of
 clean: ## remove what the other targets made
 	@rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .ansible
 
-.PHONY: help setup demo lab test quick coverage test-long mutants fuzz dataplane check man docs collection sbom sanity image release reference bench lock clean
+.PHONY: help setup demo lab test quick coverage test-long pages mutants fuzz dataplane check man docs collection sbom sanity image release reference bench lock clean
