@@ -25,6 +25,7 @@ MODELS = (
     "n-series",
     "cisco-cbs350-24t-4g",
     "linux-bridge",
+    "mikrotik-crs326-24g-2s",
 )
 REAL = os.environ.get("TAGLOOM_SWITCH", "")
 

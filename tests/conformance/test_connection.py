@@ -18,10 +18,10 @@ VLAN = 3999
 
 
 def with_probe(platform, state):
-    """Give the state with a VLAN of the tests' own; on a Linux machine a VLAN is there while a port is in it."""
+    """Give the state with a VLAN of the tests' own; on a bridge a VLAN is there while a port is in it."""
     editor = SwitchEditor.of(state)
     editor.create_vlan(VLAN)
-    if platform.grammar != "linux-bridge":
+    if platform.has_modes:
         editor.name_vlan(VLAN, "tagloom-probe")
         return editor.freeze()
     editor.name_vlan(VLAN, "tagloom")
@@ -33,7 +33,7 @@ def with_probe(platform, state):
 
 @pytest.fixture
 def lines(platform):
-    if platform.grammar == "linux-bridge":
+    if not platform.has_modes:
         born = factory(platform).freeze()
         states = born, with_probe(platform, born)
         return tuple(list(render_commands(platform, difference(a, b), a)) for a, b in (states, states[::-1]))
@@ -44,13 +44,13 @@ def lines(platform):
 
 def foreign(text):
     """Give the lines of a running configuration that no plan of ours ever wrote."""
-    others = r'\s*(hostname|username|snmp-server|logging|ip )|.*"ifname":"(lo|eth0)"'
+    others = r'\s*(hostname|username|snmp-server|logging|ip )|.*"ifname":"(lo|eth0)"|/(ip|system) '
     return [line for line in text.splitlines() if re.match(others, line)]
 
 
 def is_there(text):
     """Tell whether a running configuration has the tests' own VLAN."""
-    return re.search(rf"(?m)^\s*vlan .*\b{VLAN}\b|\"vlan\":{VLAN}\b", text) is not None
+    return re.search(rf"(?m)^\s*vlan .*\b{VLAN}\b|\"vlan\":{VLAN}\b|vlan-ids={VLAN}\b", text) is not None
 
 
 def test_two_readings_of_an_idle_switch_are_the_same(log_in):
@@ -95,6 +95,8 @@ def refused(platform):
     """Give lines of which the last takes away what is not there."""
     if platform.grammar == "linux-bridge":
         return [f"bridge vlan del dev nosuchport vid {VLAN}"]
+    if not platform.has_modes:
+        return [f"/interface bridge vlan remove [ find bridge=tagloom vlan-ids={VLAN} ]"]
     missing = Grammar.of(platform).line("vlan_delete", vlans=[VLAN])
     return [Grammar.of(platform).line("vlan_database"), missing] if platform.grammar != "os6" else [missing]
 

@@ -31,7 +31,7 @@ NAMES = st.sampled_from(["", OWNED_VLAN_NAME, OWNED_VLAN_NAME, "office", "VOICE-
 @st.composite
 def switch_states(draw: st.DrawFn, platform: Platform) -> SwitchState:
     """Draw a state the platform can express, with few VLANs, MACs and odd ports, so that examples shrink well."""
-    if platform.grammar == iproute2.FAMILY:
+    if not platform.has_modes:
         return draw(bridge_states(platform))
     grammar = Grammar.of(platform)
     editor = factory(platform)
@@ -98,7 +98,12 @@ def _draw_vlans(draw: st.DrawFn, editor: SwitchEditor, grammar: Grammar, port: i
 
 @st.composite
 def bridge_states(draw: st.DrawFn, platform: Platform) -> SwitchState:
-    """Draw a state that a kernel's bridge can hold: a PVID is a membership, an entry points where its VLAN goes."""
+    """Draw a state that a bridge can hold: a PVID is a membership, an entry points where its VLAN goes.
+
+    A kernel has no port that refuses tagged frames. RouterOS has an untagged member of its PVID's VLAN in every port
+    that has one, no sleep, and speeds at copper ports that do not negotiate.
+    """
+    kernel = platform.grammar == iproute2.FAMILY
     editor = SwitchEditor.blank(platform.ports)
     vlan_ids = st.one_of(st.integers(1, 9), st.integers(1, platform.max_vlan_id))
     for port in draw(st.lists(st.integers(1, platform.ports), unique=True, max_size=6)):
@@ -113,12 +118,20 @@ def bridge_states(draw: st.DrawFn, platform: Platform) -> SwitchState:
                 editor.create_vlan(vlan)
                 editor.name_vlan(vlan, OWNED_VLAN_NAME)
             editor.set_member(vlan, port, how)
-        editor.pvid[at] = draw(st.sampled_from([DISCARD_PVID, *members]))
+        untagged = [vlan for vlan, how in members.items() if kernel or how is Membership.UNTAGGED]
+        editor.pvid[at] = draw(st.sampled_from([DISCARD_PVID, *untagged]))
         editor.enabled[at] = draw(st.booleans())
-        editor.negotiation[at] = draw(st.booleans())
-        editor.speed_mbps[at] = draw(st.sampled_from([0, 10, 100, 1000]))
         editor.flow_control[at] = draw(st.sampled_from(FlowControl))
-        editor.eee[at] = draw(st.booleans())
+        if kernel:
+            editor.negotiation[at] = draw(st.booleans())
+            editor.speed_mbps[at] = draw(st.sampled_from([0, 10, 100, 1000]))
+            editor.eee[at] = draw(st.booleans())
+        else:
+            copper = platform.port_name(port).startswith("ether")
+            editor.speed_mbps[at] = draw(st.sampled_from([0, 10, 100, 1000] if copper else [0]))
+            editor.negotiation[at] = editor.speed_mbps[at] == 0
+            if editor.pvid[at] != DISCARD_PVID:
+                editor.frames[at] = draw(st.sampled_from([Frames.ALL, Frames.UNTAGGED_ONLY]))
         macs = st.integers(0x02_00_00_00_00_00, 0x02_00_00_00_00_03)
         if members:
             for vlan, mac in draw(st.lists(st.tuples(st.sampled_from(sorted(members)), macs), max_size=4)):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strategies import switch_states
-from tagloom.platforms import firmware_choices, iproute2, load
+from tagloom.platforms import firmware_choices, iproute2, load, routeros
 from tagloom.platforms.factory import factory
 from tagloom.platforms.grammar import CONFIG
 from tagloom.platforms.interpreter import Interpreter, OutcomeKind
@@ -33,6 +33,7 @@ EACH_MODEL = pytest.mark.parametrize(
             "powerconnect-7024",
             "n-series",
             "linux-bridge",
+            "mikrotik-crs326-24g-2s",
         )
         for firmware in (
             (),
@@ -45,7 +46,8 @@ LAW = examples(40)
 
 
 def interpreter_of(platform, editor):
-    return (iproute2.Shell if platform.grammar == iproute2.FAMILY else Interpreter)(platform, editor)
+    kinds = {iproute2.FAMILY: iproute2.Shell, routeros.FAMILY: routeros.Menus}
+    return kinds.get(platform.grammar, Interpreter)(platform, editor)
 
 
 @EACH_MODEL
@@ -125,7 +127,7 @@ def test_a_port_or_vlan_line_that_is_lost_or_spoilt_never_goes_unseen(model, fir
     platform = load(model, firmware)
     state = data.draw(switch_states(platform))
     lines = render_configuration(platform, state, TEMPLATES).splitlines()
-    ours = ("switchport", "bridge address", "bridge vlan", "bridge fdb", "shutdown", "ip link", "ethtool")
+    ours = ("switchport", "bridge address", "bridge vlan", "bridge fdb", "shutdown", "ip link", "ethtool", "/interface")
     telling = [at for at, line in enumerate(lines) if line.startswith(ours)]
     if not telling:
         return

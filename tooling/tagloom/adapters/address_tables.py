@@ -14,11 +14,12 @@ from tagloom.platforms.detect import mistaken
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from tagloom.adapters.routeros import RouterOsSwitch
     from tagloom.adapters.shell import LinuxSwitch
     from tagloom.adapters.ssh import SshSwitch
     from tagloom.platforms import Platform
 
-    Connection = SshSwitch | LinuxSwitch
+    Connection = SshSwitch | LinuxSwitch | RouterOsSwitch
 
 import_module("numpy.ma")  # before any thread begins that needs it: see adapters/worker_pool.py
 

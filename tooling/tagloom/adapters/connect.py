@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tagloom.adapters.routeros import RouterOsSwitch
 from tagloom.adapters.shell import LinuxSwitch
 from tagloom.adapters.ssh import Access, SshSwitch
 
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from tagloom.platforms import Platform
 
 
-def connect(name: str, platform: Platform, access: Access) -> SshSwitch | LinuxSwitch:
+def connect(name: str, platform: Platform, access: Access) -> SshSwitch | LinuxSwitch | RouterOsSwitch:
     """Return a connection to the switch called `name`, which is not logged in yet."""
-    return (LinuxSwitch if platform.is_shell else SshSwitch)(name, platform, access)
+    if platform.has_modes:
+        return SshSwitch(name, platform, access)
+    return (LinuxSwitch if platform.is_shell else RouterOsSwitch)(name, platform, access)

@@ -13,10 +13,11 @@ from tagloom.errors import DeviceError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from tagloom.adapters.routeros import RouterOsSwitch
     from tagloom.adapters.shell import LinuxSwitch
     from tagloom.adapters.ssh import SshSwitch
 
-    Session = SshSwitch | LinuxSwitch
+    Session = SshSwitch | LinuxSwitch | RouterOsSwitch
 
 AT_ONCE = 8  # logins: each is computed for at both ends
 MOST = 256  # sessions of one process; switches beyond are logged in to when they are needed

@@ -137,7 +137,7 @@ def addresses_of(fabric: Fabric, network: ipaddress.IPv4Network, only: str) -> d
     found, wrong = {}, []
     for switch in fabric.live:
         platform = platforms.of(switch)
-        if platform.is_shell or not platform.grammar or (only and switch.name != only):
+        if not platform.has_modes or not platform.grammar or (only and switch.name != only):
             continue
         host = split_address(switch.address)[0] if switch.address else ""
         try:

@@ -131,7 +131,7 @@ def _switch_of(prepared: PreparedChange, name: str) -> Switch:
     found = next((switch for switch in prepared.fabric.live if switch.name == name), None)
     if found is None:
         raise InputError([Finding("SWITCH", "a switch of the build that is up", name)])
-    if platforms.of(found).is_shell or not platforms.of(found).grammar:
+    if not platforms.of(found).has_modes or not platforms.of(found).grammar:
         raise InputError([Finding("SWITCH", "a model whose console tagloom knows", f"{name}, a {found.model}")])
     return found
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tagloom.errors import Finding, InputError
-from tagloom.lab import linux_pages
+from tagloom.lab import linux_pages, routeros_pages
 from tagloom.lab.faults import Faults
-from tagloom.platforms import iproute2
+from tagloom.platforms import iproute2, routeros
 from tagloom.platforms.factory import factory
 from tagloom.platforms.grammar import Context, ContextKind, Grammar
 from tagloom.records.switch_state import PortMode, SwitchEditor
@@ -120,7 +120,7 @@ class UnmanagedConfig:
 
         The encrypted password is thirty-two digits of nothing; addresses are of TEST-NET-1 (RFC 5737).
         """
-        if platform.is_shell:  # what else such a machine does is not in its bridge
+        if not platform.has_modes:  # what else such a machine does is not in its bridge
             return cls({"": [f"hostname {name}"]})
         address = f"ip address 192.0.2.{number % 250 + 1} 255.255.255.0"
         users = f"username plant password {number:032x} level 15 encrypted"
@@ -167,7 +167,7 @@ class Device:
     `render` writes a state in the family's running-configuration form; `carrier` tells whether a port has link;
     `learned` holds the dynamic entries (VLAN, MAC) -> port that the data plane last saw; `editing` is the session
     inside `configure`, when that is exclusive. A Linux machine has a `shell`, which changes `editor`, and `files`; it
-    starts with the lines of its file `BOOT`.
+    starts with the lines of its file `BOOT`. The `shell` of RouterOS is its console, which keeps what it takes.
 
     `has_host_key` is lost with a reset to the factory's state; `reload` is called where a console asks for it,
     `schedule` where it asks for that in so many minutes, 0 = never; `reloads_in` returns in how many seconds it does.
@@ -192,7 +192,7 @@ class Device:
     learned: dict[tuple[int, int], int] = field(default_factory=dict)
     editing: object | None = None
     files: dict[str, str] = field(default_factory=dict)
-    shell: iproute2.Shell | None = None
+    shell: iproute2.Shell | routeros.Menus | None = None
     faults: Faults = field(default_factory=Faults)
     down: bool = False
     refusing: bool = False
@@ -218,25 +218,32 @@ class Device:
         self.editor = editor
         if self.is_linux:
             self.shell = iproute2.Shell(self.platform, editor)
+        elif not self.has_modes:
+            self.shell = routeros.Menus(self.platform, editor)
 
     @property
     def is_linux(self) -> bool:
         """Return whether the switch is a Linux machine."""
         return self.platform.is_shell
 
+    @property
+    def has_modes(self) -> bool:
+        """Return whether its console has modes; one without is a bridge, and what stands outside that is apart."""
+        return self.platform.has_modes
+
     def forwarding(self) -> SwitchState:
         """Return what frames find.
 
-        A Linux machine forwards nothing between ports outside its bridge, or while that is down; a switch that is down
+        A machine with a bridge forwards nothing between ports outside it, or while that is down; a switch that is down
         forwards nothing at all.
         """
-        if not self.is_linux and not self.down:
+        if self.has_modes and not self.down:
             return self.editor.freeze()
         seen = SwitchEditor.of(self.editor.freeze())
         ports = zip(seen.enabled, seen.mode, strict=True)
         bridging = self.shell is not None and self.shell.is_up
         seen.enabled = [
-            not self.down and up and ((bridging and m is PortMode.GENERAL) or not self.is_linux) for up, m in ports
+            not self.down and up and ((bridging and m is PortMode.GENERAL) or self.has_modes) for up, m in ports
         ]
         return seen.freeze()
 
@@ -267,9 +274,11 @@ class Device:
 
     def reboot(self) -> None:
         """Come up again from the startup configuration, with nothing learned and nobody logged in."""
+        if not self.has_modes and not self.is_linux:  # it has kept each line as it took it
+            self.save()
         state, foreign = self._startup
         self._start(factory(self.platform) if self.is_linux else SwitchEditor.of(state))
-        if self.shell is not None:
+        if self.shell is not None and self.is_linux:
             for line in self.startup_config().splitlines():
                 self.shell.feed(line)
         self.foreign = foreign.copy()
@@ -286,12 +295,16 @@ class Device:
         """
         if self.is_linux:
             return linux_pages.transcript(self)
+        if not self.has_modes:
+            return routeros_pages.export(self)
         return self._text(self.editor.freeze(), self.foreign)
 
     def startup_config(self) -> str:
         """Return the startup configuration as text; of a Linux machine, the script it starts with."""
         if self.is_linux:
             return self.files.get(self.BOOT, "")
+        if not self.has_modes:
+            return routeros_pages.export(self)
         return self._text(*self._startup)
 
     def _text(self, state: SwitchState, foreign: UnmanagedConfig) -> str:
@@ -307,12 +320,12 @@ class Device:
 
         A Linux machine loses what it boots with; who may log in to it is none of its bridge's.
         """
-        name = [f"hostname {self.name}"] if self.is_linux else []
+        name = [] if self.has_modes else [f"hostname {self.name}"]
         self._startup = (
             factory(self.platform).freeze(),
-            UnmanagedConfig({"": name} if name else {}, from_factory=not self.is_linux),
+            UnmanagedConfig({"": name} if name else {}, from_factory=self.has_modes),
         )
-        self.files, self.has_host_key = {}, self.is_linux
+        self.files, self.has_host_key = {}, not self.has_modes
 
     @property
     def serves_ssh(self) -> bool:
@@ -338,4 +351,6 @@ class Device:
 
     def accepts(self, user: str, password: str) -> bool:
         """Return whether a login is right."""
+        if not self.has_modes and not self.is_linux:  # what RouterOS reads of a terminal stands behind the name
+            user = user.partition("+")[0]
         return self.users.get(user) == password and not (self.quirks.refuse_login or self.refusing)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tagloom.lab.device import Device
+    from tagloom.lab.routeros_console import RouterOsConsole
     from tagloom.lab.server import Wire
     from tagloom.lab.shell_console import ShellConsole
 
@@ -28,7 +29,7 @@ _TELNET = re.compile(rb"\xff(?:[\xfb-\xfe].|\xfa.*?\xff\xf0|[\xf0-\xf9])", re.DO
 _GREETING = b"\xff\xfb\x01\xff\xfb\x03"
 
 
-def _arrived(console: Console | ShellConsole | Mannered, keys: str) -> str:
+def _arrived(console: Console | ShellConsole | RouterOsConsole | Mannered, keys: str) -> str:
     return console.arrives(keys) if isinstance(console, Mannered) else keys
 
 
@@ -38,7 +39,7 @@ class _Screen:
     def __init__(self, write: Callable[[bytes], None]) -> None:
         self._write, self._free = write, 0.0
 
-    def show(self, console: Console | ShellConsole | Mannered, text: str) -> None:
+    def show(self, console: Console | ShellConsole | RouterOsConsole | Mannered, text: str) -> None:
         """Show a text behind all that is still to be shown."""
         if not isinstance(console, Mannered):
             self._write(text.encode())

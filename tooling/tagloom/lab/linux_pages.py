@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from tagloom.platforms import Platform
     from tagloom.platforms.iproute2 import Shell
+    from tagloom.platforms.routeros import Menus
     from tagloom.records.switch_state import SwitchEditor
 
 _MANAGED_BY = "eth0"
@@ -29,7 +30,7 @@ class Machine(Protocol):
     platform: Platform
     editor: SwitchEditor
     learned: dict[tuple[int, int], int]
-    shell: Shell | None
+    shell: Shell | Menus | None
 
     def carrier(self, port: int, /) -> bool:
         """Return whether a port has link."""

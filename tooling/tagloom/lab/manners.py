@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from tagloom.lab.console import Console
     from tagloom.lab.faults import Fault
+    from tagloom.lab.routeros_console import RouterOsConsole
     from tagloom.lab.shell_console import ShellConsole
 
 _RETURN = "\r\n"
@@ -218,7 +219,7 @@ def manner(name: str, *, shell: bool) -> Manner:
 class Mannered:
     """A console that has a manner; all else is the console's own."""
 
-    def __init__(self, console: Console | ShellConsole, own: Manner) -> None:
+    def __init__(self, console: Console | ShellConsole | RouterOsConsole, own: Manner) -> None:
         from tagloom.lab.console import Console  # noqa: PLC0415 - the help lists manners, and needs no console
 
         self._console, self._manner = console, own

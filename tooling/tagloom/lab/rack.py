@@ -404,7 +404,7 @@ class Rack:
     def _console(self, order: dict[str, Any]) -> dict[str, Any]:
         """Open a switch's serial console, and its telnet port, unless they are, and say where they are."""
         (device,) = self._named([str(order.get("switch"))])
-        if device.is_linux:
+        if not device.has_modes:
             raise InputError([Finding("console", "a switch with a command line of its own", device.name)])
         if device.name not in self._lines:
             self._lines[device.name] = lines.Lines(device, self._connections[device.name])
@@ -427,7 +427,7 @@ class Rack:
         """Have a switch's sessions from now on behave in some manner, or as they do."""
         (device,) = self._named([str(order.get("switch"))])
         name = str(order.get("name") or "")
-        about = manners.manner(name, shell=device.is_linux).about if name else "has no manner of its own"
+        about = manners.manner(name, shell=not device.has_modes).about if name else "has no manner of its own"
         device.manner = name
         if device.name in self._lines:
             self._lines[device.name].abort()

@@ -12,6 +12,7 @@ import asyncssh
 from tagloom.lab.console import FAMILIES, Console
 from tagloom.lab.faults import BOOTS, LASTING
 from tagloom.lab.manners import Mannered, manner
+from tagloom.lab.routeros_console import RouterOsConsole
 from tagloom.lab.shell_console import ShellConsole
 from tagloom.platforms.grammar import Grammar
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from tagloom.lab.device import Device
 
     _Process: TypeAlias = asyncssh.SSHServerProcess[str]
-    _Console: TypeAlias = Console | ShellConsole | Mannered
+    _Console: TypeAlias = Console | ShellConsole | RouterOsConsole | Mannered
 
 LOOPBACK = "127.0.0.1"
 RSA_BITS = 2048
@@ -76,7 +77,7 @@ class _Login(asyncssh.SSHServer):
 
     def begin_auth(self, username: str) -> bool:
         del username  # ROS takes authentication "none" of anyone, and asks inside the shell
-        if self._device.is_linux:
+        if not self._device.has_modes:
             return True
         return not FAMILIES[Grammar.of(self._device.platform).code].login_in_shell
 
@@ -87,9 +88,16 @@ class _Login(asyncssh.SSHServer):
         return self._device.accepts(username, password)
 
 
-def mannered(device: Device, console: Console | ShellConsole) -> _Console:
+def mannered(device: Device, console: Console | ShellConsole | RouterOsConsole) -> _Console:
     """Return a console with its switch's manner."""
-    return Mannered(console, manner(device.manner, shell=device.is_linux)) if device.manner else console
+    return Mannered(console, manner(device.manner, shell=not device.has_modes)) if device.manner else console
+
+
+def _console(device: Device) -> Console | ShellConsole | RouterOsConsole:
+    """Return a new session of the kind that a switch's login opens."""
+    if device.has_modes:
+        return Console(device)
+    return ShellConsole(device) if device.is_linux else RouterOsConsole(device)
 
 
 async def _show(process: _Process, console: _Console, text: str) -> None:
@@ -104,7 +112,7 @@ async def _show(process: _Process, console: _Console, text: str) -> None:
 
 
 async def _talk(process: _Process, device: Device) -> None:
-    console = mannered(device, ShellConsole(device) if device.is_linux else Console(device))
+    console = mannered(device, _console(device))
     device.logins += 1
     device.sessions += 1
     device.most_sessions = max(device.most_sessions, device.sessions)

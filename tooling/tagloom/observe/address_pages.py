@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _ROW = re.compile(r"(\d{1,4})\s+((?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}|(?:[0-9A-Fa-f]{4}\.){2}[0-9A-Fa-f]{4})\s+(.*)")
 _HEAD = re.compile(r"\bVlan\b.*\bMac Address\b", re.IGNORECASE)
+_TERSE = re.compile(r"\d{1,6}[ \t]+((?:[A-Z]{1,6}[ \t]+){0,6})(\S+=.*)")
 _LEARNT = {"dynamic", "learned"}
 
 
@@ -27,6 +28,8 @@ def learnt_on_page(platform: Platform, text: str) -> dict[tuple[int, int], int] 
     """
     if platform.is_shell:
         return _of_bridge(platform, text)
+    if not platform.has_modes:
+        return _of_routeros(platform, text)
     if not _HEAD.search(text):
         return None
     found = {}
@@ -36,6 +39,24 @@ def learnt_on_page(platform: Platform, text: str) -> dict[tuple[int, int], int] 
         places = [word for word in words if word.lower() not in _LEARNT]
         if row and len(words) == 2 and len(places) == 1 and (port := platform.port_number(places[0])):
             found[int(row[1]), parse_mac(row[2])] = port
+    return found
+
+
+def _of_routeros(platform: Platform, text: str) -> dict[tuple[int, int], int] | None:
+    """Return the learned rows of `/interface bridge host print terse`: dynamic ones (D), not the bridge's own (L)."""
+    rows = [row for line in text.splitlines() if (row := _TERSE.match(line.strip()))]
+    if text.strip() and not rows:
+        return None
+    found: dict[tuple[int, int], int] = {}
+    for row in rows:
+        said = dict(word.partition("=")[::2] for word in row[2].split())
+        mac, vlan, port = (said.get(name, "") for name in ("mac-address", "vid", "on-interface"))
+        number = platform.port_number(port)
+        flags = row[1].split()
+        if any("L" in each or "D" not in each for each in flags) or not flags or number is None:
+            continue
+        if re.fullmatch(r"(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}", mac) and re.fullmatch(r"\d{1,4}", vlan):
+            found[int(vlan), parse_mac(mac)] = number
     return found
 
 

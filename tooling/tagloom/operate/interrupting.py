@@ -131,7 +131,7 @@ def _forwarding(fabric: Fabric, state: FabricState) -> FabricState:
     found = dict(state)
     for switch in fabric.live:
         platform, held = platforms.of(switch), state[switch.name]
-        if platform.is_shell and held == factory_state(platform):
+        if not platform.has_modes and held == factory_state(platform):
             found[switch.name] = replace(held, enabled=np.zeros_like(held.enabled))
     return found
 

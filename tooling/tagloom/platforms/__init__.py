@@ -78,14 +78,30 @@ class Platform:
         return len(self.port_names)
 
     @property
+    def command_line(self) -> str:
+        """Return of what kind its command line is: modes, shell (of a Linux machine) or menus (of RouterOS)."""
+        return str(family(self.grammar).get("command_line", "modes")) if self.grammar else "modes"
+
+    @property
     def is_shell(self) -> bool:
-        """Return whether its command line is a shell's, and not one of modes."""
-        return bool(self.grammar) and family(self.grammar).get("command_line") == "shell"
+        """Return whether its command line is a shell's."""
+        return self.command_line == "shell"
+
+    @property
+    def has_modes(self) -> bool:
+        """Return whether its command line is one of modes, if it has any: privileged exec, configuration, ports."""
+        return self.command_line == "modes"
+
+    @property
+    def assignments(self) -> tuple[str, str]:
+        """Return the only assignment that is known to work on it ("" = any), and why."""
+        found = family(self.grammar).get("assignments", {}) if self.grammar else {}
+        return (found["only"][0], found["why"]) if found else ("", "")
 
     @property
     def has_first_contact(self) -> bool:
         """Return whether it is known what the console of such a switch is typed when it leaves the factory."""
-        return bool(self.grammar) and not self.is_shell and bool(family(self.grammar).get("first_contact", True))
+        return bool(self.grammar) and self.has_modes and bool(family(self.grammar).get("first_contact", True))
 
     @property
     def factory_login(self) -> tuple[str, str] | None:

@@ -419,4 +419,4 @@ def _read_mbps(text: str) -> int:
 
 def switchwide(platform: Platform) -> frozenset[Cell]:
     """Return the cells that one line of a model sets on all of its ports; a Linux machine's lines name their ports."""
-    return frozenset() if platform.grammar == "linux-bridge" else Grammar.of(platform).switchwide
+    return Grammar.of(platform).switchwide if platform.has_modes else frozenset()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
@@ -21,13 +22,15 @@ if TYPE_CHECKING:
 
 # The files of a directory of templates as (path in it, text) pairs, ascending: an operator's own travel with a fabric.
 Templates = tuple[tuple[str, str], ...]
-KINDS = frozenset(
+_OF_MENUS = {"list", "protocol", "time", "yes", "speed", "flow"}  # of RouterOS
+KINDS = _OF_MENUS | frozenset(
     ("vlans", "vlan", "pvid", "ports", "port", "channels", "mac", "name", "seconds", "mbps", "number", "on", "switch")
 )
 OWN = ("lines.j2", "configuration.j2")  # what an operator may write anew: the order of commands is proven as it is
 SITE, TRUSTED = "site", "trusted.txt"  # the folder of an operator's own lines, and in it the list of those trusted
 _RULE = "text and {{ parameter | kind }} alone, each parameter once"
 _HOLE = "\0"  # stands in a line for a value; no template has one
+_PROPERTY = re.compile(rf"(?<= )([a-z][a-z-]*=){_HOLE}(?= |$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ class Words:
             word.replace("{", "{{").replace("}", "}}") if isinstance(word, str) else f"{{{word[0]}}}"
             for word in self.words
         )
-        return " ".join(escaped)
+        return " ".join(escaped).replace("= {", "={")  # a value may stand right behind its property's name
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -176,7 +179,7 @@ def _compiled(macro: nodes.Macro, where: str) -> Words | str:
         return f"{macro.name}({', '.join(parameters)}), which writes {', '.join(name for name, _ in values) or 'none'}"
     if strange := [kind for _, kind in values if kind not in KINDS]:
         return f"{macro.name}: no kind {strange[0]}; there are {', '.join(sorted(KINDS))}"
-    words = line.split(" ")
+    words = _PROPERTY.sub(rf"\1 {_HOLE}", line).split(" ")
     if not all(word and word.split() == [word] and (word == _HOLE or _HOLE not in word) for word in words):
         return f"{macro.name}: {line.replace(_HOLE, '{{ ... }}')!r}, not words and values with one blank between"
     left = iter(values)

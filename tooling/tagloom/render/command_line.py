@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from tagloom.records.lines import BOUNCES, Lines
+from tagloom.render.menu_commands import MenuCommands
 from tagloom.render.modes import Modes
 from tagloom.render.shell_commands import ShellCommands
 
@@ -52,12 +53,12 @@ class CommandLine(Protocol):
         ...
 
 
-_MODES, _SHELL = Modes(), ShellCommands()
+_KINDS: dict[str, CommandLine] = {"modes": Modes(), "shell": ShellCommands(), "menus": MenuCommands()}
 
 
 def command_line(platform: Platform) -> CommandLine:
     """Return the kind of command line that a platform has."""
-    return _SHELL if platform.is_shell else _MODES
+    return _KINDS[platform.command_line]
 
 
 def render_configuration(platform: Platform, state: SwitchState, templates: Path) -> str:

@@ -5,62 +5,33 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from tagloom.errors import PlanError
 from tagloom.platforms import iproute2
-from tagloom.platforms.factory import factory, factory_state
+from tagloom.platforms.factory import factory
 from tagloom.platforms.harmless import harmless
-from tagloom.records.change import apply_changes, difference
-from tagloom.records.lines import Lines
-from tagloom.records.switch_state import SwitchEditor
 from tagloom.render.bridge import is_transcript, read_duplex, read_transcript
 from tagloom.render.console_text import clean_lines
-from tagloom.render.page import print_page
+from tagloom.render.flat_commands import FlatCommands
 from tagloom.render.parsed import Parsed, UnknownLine
 from tagloom.render.shell import shell_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-    from pathlib import Path
-
     from tagloom.platforms import Platform
-    from tagloom.records.change import Cell, Change
-    from tagloom.records.switch_state import SwitchState
+    from tagloom.records.switch_state import SwitchEditor, SwitchState
 
 _EXIT = re.compile(r"exit( \d+)?")
 _SHELL = re.compile(r"#! ?/(usr/)?bin/(env )?(ba|da)?sh( -[eux]+)?")
 
 
-class ShellCommands:
+class ShellCommands(FlatCommands):
     """Commands of a shell; see `CommandLine` for what each function does."""
 
-    def configuration(self, platform: Platform, state: SwitchState, templates: Path) -> str:
-        """Print the commands that lead there from a machine without a bridge."""
-        commands = shell_lines(platform, factory_state(platform), state)
-        return print_page(templates, platform, "configuration", title=platform.title, commands=commands)
+    def lines(self, platform: Platform, before: SwitchState, after: SwitchState) -> list[str]:
+        """Write the commands from one state to another."""
+        return shell_lines(platform, before, after)
 
-    def commands(self, platform: Platform, changes: tuple[Change, ...], before: SwitchState | None) -> tuple[str, ...]:
-        """Return the commands; needs `before`."""
-        before = _known(platform, before)
-        return tuple(shell_lines(platform, before, apply_changes(before, changes)))
-
-    def changes(
-        self, platform: Platform, changes: tuple[Change, ...], before: SwitchState | None
-    ) -> list[tuple[str, tuple[Change, ...]]]:
-        """List the commands with what each changes, by running them: one may change several cells. Needs `before`."""
-        here = _known(platform, before)
-        shell = iproute2.Shell(platform, SwitchEditor.of(here))
-        rows = []
-        for line in shell_lines(platform, here, apply_changes(here, changes)):
-            shell.feed(line)
-            there = shell.editor.freeze()
-            rows.append((line, difference(here, there)))
-            here = there
-        return rows
-
-    def effects(self, platform: Platform, before: SwitchState, after: SwitchState, quiet: Collection[Cell]) -> Lines:
-        """Return what the commands do, each at its number."""
-        rows = self.changes(platform, difference(before, after), before)
-        return Lines.of(((n, changes) for n, (_, changes) in enumerate(rows, start=1)), quiet)
+    def interpreter(self, platform: Platform, editor: SwitchEditor) -> iproute2.Shell:
+        """Return what carries out commands on an editor."""
+        return iproute2.Shell(platform, editor)
 
     def parse(self, platform: Platform, text: str) -> Parsed:
         """Read commands as a shell would run them on a machine without a bridge, or what a machine says of itself.
@@ -94,13 +65,3 @@ class ShellCommands:
     def owned(self, _platform: Platform) -> tuple[str, ...]:
         """Return what the family's page says."""
         return iproute2.commands().owned
-
-    def harmless(self, platform: Platform, line: UnknownLine, _ports: Collection[int], _vlans: Collection[int]) -> bool:
-        """Return whether the command is on the list."""
-        return harmless(platform.grammar).covers_command(line.text)
-
-
-def _known(platform: Platform, before: SwitchState | None) -> SwitchState:
-    if before is None:
-        raise PlanError(f"the lines of a {platform.title} say all of a membership", "nothing is known of it")
-    return before

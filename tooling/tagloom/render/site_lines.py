@@ -85,7 +85,7 @@ def _read(fabric: Fabric) -> tuple[SiteLines, list[Finding], list[SiteLine]]:
         if not rows:
             continue
         platform = platforms.of(switch)
-        if not platform.grammar or platform.is_shell:
+        if not platform.grammar or not platform.has_modes:
             rule = "lines for a switch with a command line of modes"
             actual = (
                 f"{switch.name}, {platform.title}: Ansible's own modules keep users, NTP and SNMP of such a machine"

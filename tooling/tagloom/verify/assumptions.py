@@ -130,6 +130,7 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
             "fastpath": "confirmed-kin: N-series CLI reference, 'The switches implement independent VLAN learning'",
             "os6": "confirmed: N-series CLI reference, 'The switches implement independent VLAN learning'",
             "linux-bridge": "confirmed: measured on Linux 6.1, the table's key is VLAN and address",
+            "routeros": "confirmed: manual, vlan-filtering=yes enables independent VLAN learning",
             ANY: "likely: tables of real switches list one address in several VLANs",
         },
         "enter one address in two VLANs at different ports, then show the address table: both rows must stand",
@@ -142,6 +143,7 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
         "static entry).",
         {
             "linux-bridge": "confirmed: measured on Linux 6.1 for 'static sticky' (plain 'static' moves)",
+            "routeros": "does not apply: no port learns under pinned, the only assignment there",
             ANY: "likely: the standard asks for it, and entries are written permanent; not measured",
         },
         "send a frame with a pinned address as its source into another port of that VLAN, then show the address table",
@@ -154,6 +156,7 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
         "source-check enable', and ExtremeXOS (their guides say it); neither is a family here.",
         {
             "linux-bridge": "likely: a sticky entry stays and the frame goes on (net/bridge/br_fdb.c)",
+            "routeros": "likely: where such frames shall be dropped the manual has an ACL rule do so (CRS3xx)",
             ANY: "likely: permanent entries; 'secure' ones drop, and tagloom writes none",
         },
         "pin an address at one port, send from it into another port of that VLAN: the frame must arrive",
@@ -218,6 +221,7 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
         "stand in.",
         {
             "linux-bridge": "likely: snooping is on by default, and floods as long as nobody is a querier",
+            "routeros": "confirmed: manual, igmp-snooping is off by default; tagloom writes it",
             ANY: "likely: snooping is off in factory default; what is joined elsewhere is told nobody",
         },
         "show ip igmp snooping, show ipv6 mld snooping: disabled; two hosts: ping6 each other's link-local address",
@@ -245,6 +249,7 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
             "fastpath": "likely: dropped; 'spanning-tree bpdu flooding' is a line of its own (8100, N-series guides)",
             "os6": "likely: dropped; 'spanning-tree bpdu flooding' is a line of its own (8100 and N-series guides)",
             "linux-bridge": "confirmed: flooded while stp_state is 0 (net/bridge/br_input.c)",
+            "routeros": "likely: flooded while protocol-mode=none",
             ANY: "unproven",
         },
         "show spanning-tree: disabled, all fabric ports forwarding; no switch outside that runs one on these ports",
@@ -266,6 +271,7 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
         "by none of them.",
         {
             "linux-bridge": "does not apply: tagloom binds no ports there",
+            "routeros": "does not apply: tagloom binds no ports there",
             ANY: "likely: IEEE 802.1AX-2020, 6.2; frames are spread by addresses",
         },
         "two hosts over the port-channel: no duplicates, and none when one cable is pulled at one end",

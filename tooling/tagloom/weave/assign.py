@@ -70,6 +70,7 @@ def weave(
     """
     if unknown := unknown_assignment(assignment):
         raise InputError(unknown)
+    _refuse_other_assignment(fabric, assignment)
     if hosts_tag and fabric.tagged_hosts:
         rule = "ports that carry one network each: learning has hosts tag their frames with the VLANs of others"
         raise InputError([Finding("--learning", rule, " ".join(h.name for h in fabric.hosts if h.tag))])
@@ -115,6 +116,19 @@ def _state_and_count(
         return state, max((len(held.vlans) - 1 for held in state.values()), default=0)
     draft, vlans, _ = fixed(fabric, routes, fabric.first_vlan)
     return with_all_addresses(fabric, draft.states(tagged_links=True)), vlans
+
+
+def _refuse_other_assignment(fabric: Fabric, assignment: str) -> None:
+    """Raise PlanError where a model of live switches is known to work with another assignment alone."""
+    for switch in sorted(fabric.live, key=lambda switch: switch.name):
+        platform = platforms.of(switch)
+        only, why = platform.assignments
+        if only and assignment != only:
+            raise PlanError(
+                f"--assignment {only} on a {platform.title}: {why}",
+                f"{assignment}, and {switch.name} is one",
+                f"use --assignment {only}",
+            )
 
 
 def _refuse_shared_ports(fabric: Fabric) -> None:

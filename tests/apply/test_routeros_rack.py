@@ -1,0 +1,136 @@
+"""Real ansible-playbook and SSH through netmiko, RouterOS machines of the virtual rack: a ring under pinned."""
+
+from dataclasses import asdict
+
+import pytest
+
+from tagloom.adapters.routeros import RouterOsSwitch
+from tagloom.adapters.ssh import Access
+from tagloom.errors import DeviceError
+from tagloom.lab import process
+from tagloom.lab.device import Quirks
+from tagloom.lab.manners import MANNERS
+from tagloom.observe.address_pages import learnt_on_page
+from tagloom.platforms import load
+from tagloom.render import parse_configuration
+from terminal import Terminal
+
+CRS = load("mikrotik-crs326-24g-2s")
+ALL = ["s0", "s1", "s2", "s3"]
+
+
+class Ring(Terminal):
+    """Hold a planned ring of four RouterOS switches and its running rack."""
+
+    def __init__(self, home):
+        super().__init__(home)
+        self("new", "ring", "--dims", 4, "--model", CRS.model, "-o", "f.yml")
+        self("plan", "f.yml", "--assignment", "pinned", "-o", "b")
+        self("plan", "f.yml", "--assignment", "pinned", "--routing", "up-down", "--previous", "b", "-o", "c")
+        self("lab", "up", "f.yml")
+
+    def fresh(self):
+        """Put every machine back to one without a bridge, and every quirk back."""
+        process.quirks(self.rack, {"*": asdict(Quirks())})
+        for name in ALL:
+            with self.connection(name) as console:
+                if "name=tagloom" in console.running_configuration():
+                    console.send(["/interface bridge remove [ find name=tagloom ]"])
+
+    def connection(self, name, **changes):
+        port, known_hosts = process.read_info(self.rack).ports[name], str(self.rack / "known_hosts")
+        access = {"user": "lab", "password": "lab", "known_hosts": known_hosts, "fast_cli": True} | changes
+        return RouterOsSwitch(name, CRS, Access("127.0.0.1", port, **access))
+
+    def state(self, name):
+        return parse_configuration(CRS, process.configurations(self.rack)[name]).state
+
+    def planned(self, name, build="b"):
+        return parse_configuration(CRS, (self.home / build / "configs" / f"{name}.cfg").read_text()).state
+
+    def reached(self):
+        return process.ping(self.rack)["reached"]
+
+
+@pytest.fixture(scope="module")
+def running_ring(tmp_path_factory):
+    made = Ring(tmp_path_factory.mktemp("routeros"))
+    yield made
+    made("lab", "down")
+
+
+@pytest.fixture
+def ring(running_ring):
+    running_ring.fresh()
+    return running_ring
+
+
+def test_a_ring_is_checked_pushed_and_found_unchanged_and_other_paths_come_by_a_hitless_rollout(ring):
+    assert ring.reached() == 0, "machines without a bridge forward nothing"
+    shown = ring("apply", "b", "--check", "--diff")
+    assert shown.count("+/interface bridge add name=tagloom ") == len(ALL)
+    assert all(ring.state(name) != ring.planned(name) for name in ALL), "check mode sends nothing"
+    page = ring.answer("apply", "b")
+    assert (page["changed"], page["failed"]) == (ALL, [])
+    assert not any(outcome["volatile"] for outcome in page["outcomes"]), "RouterOS keeps each line as it takes it"
+    assert all(ring.state(name) == ring.planned(name) for name in ALL)
+    assert ring.reached() == 12
+    page = ring.answer("apply", "b")
+    assert (page["changed"], page["unchanged"], page["failed"]) == ([], ALL, [])
+    process.reboot(ring.rack)
+    assert all(ring.state(name) == ring.planned(name) for name in ALL)
+
+    page = ring.answer("rollout", "b", "c", "-o", "r")
+    assert (page["hitless"], page["peak_lost_pairs"]) == (True, 0)
+    page = ring.answer("apply", "r")
+    assert page["failed"] == []
+    assert ring.reached() == 12
+    assert all(ring.state(name) == ring.planned(name, "r/build") for name in ALL)
+    assert ring.answer("rollback")["failed"] == []
+    assert all(ring.state(name) == ring.planned(name) for name in ALL)
+
+
+def test_failures_are_told_by_line_and_the_next_push_goes_on_from_there(ring):
+    process.quirks(ring.rack, {"s0": {"reject_line": "bridge host add"}, "s1": {"refuse_login": True}})
+    process.quirks(ring.rack, {"s2": {"drop_after": 18}, "s3": {"ignore_line": " pvid="}})
+    page = ring.answer("apply", "b", "--allow", "interrupt", expect=3)
+    assert page["failed"] == ALL
+    refused, locked_out, dropped, ignored = page["outcomes"]
+    assert refused["error"] == "failure: not permitted"
+    assert refused["command"].startswith("/interface bridge host add ")
+    assert refused["sent"] == refused["commands"][: refused["commands"].index(refused["command"])]
+    assert (locked_out["command"], locked_out["error"]) == ("login", "refused for user 'lab'")
+    assert dropped["error"] == "the session was dropped"
+    assert 0 < len(dropped["sent"]) < len(dropped["commands"])
+    assert ignored["findings"][0]["where"] == "s3: ether3 pvid"
+    process.quirks(ring.rack, {"*": asdict(Quirks())})
+    assert ring.answer("apply", "b", "--allow", "interrupt")["failed"] == []
+    assert ring.reached() == 12
+
+
+def test_a_bridge_that_was_only_begun_and_a_port_on_a_bridge_of_others_are_named_and_nothing_is_sent(ring):
+    with ring.connection("s0") as console:
+        console.send(["/interface bridge add name=tagloom vlan-filtering=yes"])
+        assert "name=tagloom" in console.running_configuration()
+    page = ring.answer("apply", "b", "--limit", "s0", "--allow", "interrupt", expect=3)
+    assert page["outcomes"][0]["sent"] == []
+    assert "the bridge has no port" in str(page)
+
+
+def test_snmp_shows_what_was_pushed(ring):
+    ring("apply", "b")
+    assert ring.answer("observe", "--against", "b")["findings"] == []
+
+
+@pytest.mark.parametrize("name", [name for name, each in MANNERS.items() if each.of_shells])
+def test_a_console_is_talked_to_whatever_it_greets_with(ring, name):
+    process.manner(ring.rack, "s0", name)
+    try:
+        with ring.connection("s0") as console:
+            assert console.running_configuration().startswith("# ")
+            assert console.identity().count("board-name: CRS326-24G-2S+") == 1
+            assert learnt_on_page(CRS, console.address_table()) == {}
+            with pytest.raises(DeviceError, match="no such item"):
+                console.send(["/interface bridge vlan remove [ find bridge=tagloom vlan-ids=7 ]"])
+    finally:
+        process.manner(ring.rack, "s0")

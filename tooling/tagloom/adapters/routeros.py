@@ -1,0 +1,111 @@
+"""Talk to one RouterOS switch over SSH: lines that name their menus, and pages as its own console prints them."""
+
+from __future__ import annotations
+
+import re
+from itertools import count
+from typing import TYPE_CHECKING
+
+from tagloom.adapters.ssh import Session, shown
+from tagloom.errors import DeviceError
+from tagloom.plain_text import printable
+from tagloom.platforms.routeros import EXPORT, HOSTS, RESOURCE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_RETURN = "\r\n"
+_MARK = "tagloom-end-"
+_PROMPT = re.compile(r"^\[[^\]\n]{1,128}\][^>\n]{0,128}> ?", re.MULTILINE)
+_LICENSE = r"software license\? ?\[Y/n\]:? ?"
+_NEW_PASSWORD = r"new password> ?"  # noqa: S105 - what is asked
+_ANY_KEY = r'press "Enter" to continue!|remove this default configuration[^\n]{0,160}'
+_GREETED = re.compile(
+    rf"(?:{_LICENSE}|{_NEW_PASSWORD}|{_ANY_KEY}|^\[[^\]\n]{{1,128}}\][^>\n]{{0,128}}> ?)\Z",
+    re.MULTILINE | re.IGNORECASE,
+)
+_MOST_QUESTIONS = 8
+
+
+class RouterOsSwitch(Session):
+    """Speak to RouterOS's console.
+
+    Behind every line goes another, which prints a mark that its own echo has not; what stands between is the answer. So
+    no output can be taken for a prompt, and no repainted prompt for output. netmiko asks for a plain terminal of 511
+    columns by what it adds to the user's name.
+    """
+
+    _marks: Iterator[int]
+
+    def _ask_identity(self) -> str:
+        """Return the page that names the board."""
+        return self._request(RESOURCE)
+
+    def still_answers(self) -> None:
+        """Print nothing but the mark."""
+        self._request(":put 0")
+
+    def running_configuration(self) -> str:
+        """Return the export of the whole configuration, a line for each row; secrets are not in it by default."""
+        return self._checked(EXPORT).strip("\n") + "\n"
+
+    def address_table(self) -> str:
+        """Return the hosts that the bridges have learnt or been told."""
+        return self._request(HOSTS)
+
+    def startup_configuration(self) -> str | None:
+        """Return the running configuration: RouterOS keeps each line as it takes it, and boots with all of them."""
+        return self.running_configuration()
+
+    def send(self, lines: Sequence[str]) -> tuple[tuple[str, str], ...]:
+        """Send the lines one by one up to the first one refused; return (line, answer) pairs.
+
+        A line that is done says nothing: whatever is printed is a refusal.
+        """
+        for line in lines:
+            self.before_line(line)
+            answer = self._request(line)
+            if answer.strip():
+                raise DeviceError(self.name, line, shown(answer))
+            self.sent.append(line)
+        return tuple((line, "") for line in lines)
+
+    def save(self, text: str = "") -> bool:
+        """Do nothing, and say that it is kept: RouterOS has no configuration beside the one that runs."""
+        del text
+        return True
+
+    def _log_in(self) -> None:
+        """Answer what stands before the prompt, and see that lines are carried out behind it."""
+        for _ in range(_MOST_QUESTIONS):
+            said = self._until_still(_GREETED, self._allowance(self._access.login_seconds))
+            if re.search(_LICENSE + r"\Z", said, re.IGNORECASE):
+                self._write("n", "login")
+            elif re.search(_NEW_PASSWORD + r"\Z", said, re.IGNORECASE):
+                self._write("\x03", "login")  # another time
+            elif re.search(rf"(?:{_ANY_KEY})\Z", said, re.IGNORECASE):
+                self._write(_RETURN, "login")
+            else:
+                self._marks = count(1)
+                self._request(":put 0")
+                return
+        raise DeviceError(self.name, "login", "asks without end")
+
+    def _leave(self) -> None:
+        self._write(f"quit{_RETURN}", "quit")
+
+    def _checked(self, command: str) -> str:
+        answer = self._request(command)
+        if not answer.lstrip().startswith("#"):
+            raise DeviceError(self.name, command, shown(answer) or "no export")
+        return answer
+
+    def _request(self, command: str) -> str:
+        """Run a command and return what it printed, without echoes and prompts."""
+        number = next(self._marks)
+        self._write(f'{command}{_RETURN}:put ("{_MARK}" . {number}){_RETURN}', command)
+        done = re.compile(rf"^{_MARK}{number}[ \t\r]{{0,8}}$", re.MULTILINE)
+        text, _ = self._until(done, command, self._allowance())
+        rows = (row.rpartition("\r")[2].rstrip() for row in text.replace("\r\n", "\n").split("\n"))
+        said = [row for row in rows if not _PROMPT.match(row) and not (row.strip() and row.strip() in command)]
+        return printable("\n".join(said).strip("\n"))

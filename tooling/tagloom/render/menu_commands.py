@@ -1,0 +1,86 @@
+"""The command line of RouterOS, where every line names its menu and says all of an item's properties that it sets."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from tagloom.platforms import routeros
+from tagloom.platforms.factory import factory
+from tagloom.platforms.harmless import harmless
+from tagloom.records.switch_state import PortMode
+from tagloom.render.console_text import clean_lines
+from tagloom.render.flat_commands import FlatCommands
+from tagloom.render.menus import menu_lines
+from tagloom.render.parsed import Parsed, UnknownLine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tagloom.platforms import Platform
+    from tagloom.records.switch_state import SwitchEditor, SwitchState
+
+_PATH = re.compile(r"/[a-z][\w-]*(?:[ /][a-z][\w-]*)*")
+
+
+class MenuCommands(FlatCommands):
+    """Lines of RouterOS; see `CommandLine` for what each function does."""
+
+    def lines(self, platform: Platform, before: SwitchState, after: SwitchState) -> list[str]:
+        """Write the lines from one state to another."""
+        return menu_lines(platform, before, after)
+
+    def interpreter(self, platform: Platform, editor: SwitchEditor) -> routeros.Menus:
+        """Return what carries out lines on an editor."""
+        return routeros.Menus(platform, editor)
+
+    def parse(self, platform: Platform, text: str) -> Parsed:
+        """Read an export, terse or not, or lines to paste, as a machine without the bridge would carry them out.
+
+        Lines of others' menus are passed over. One that RouterOS would refuse is reported, and has no effect. An export
+        has its rows in the order of its menus, of which none needs a later one.
+        """
+        menus = routeros.Menus(platform, factory(platform))
+        owned = routeros.lines().owned
+        unknown: list[UnknownLine] = []
+        foreign: list[UnknownLine] = []
+        menu = ""
+        for number, line in _whole_lines(clean_lines(text)):
+            outcome = menus.feed(line)
+            if _PATH.fullmatch(line):  # the path alone: the lines behind it belong there
+                menu = f"/{' '.join(line.strip('/').replace('/', ' ').split())}"
+                continue
+            if outcome.accepted:
+                continue
+            whole = line if line.startswith(("/", ":")) else f"{menu} {line}".lstrip()
+            trouble = UnknownLine(number, "", whole, outcome.text, menus.ports_of(line))
+            (unknown if outcome.text or whole.replace("/", " ").startswith(_spaced(owned)) else foreign).append(trouble)
+        known = harmless(platform.grammar)
+        if menus.has_bridge and not (menus.state().mode == PortMode.GENERAL).any():  # a push that broke off behind it
+            row = "/interface bridge add name=" + routeros.lines().bridge
+            unknown.append(UnknownLine(1, "", row, "the bridge has no port: remove it"))
+        refused = tuple(trouble for trouble in unknown if trouble.answer and not known.covers_command(trouble.text))
+        return Parsed(menus.state(), tuple(unknown), tuple(foreign), refused, menus.duplex)
+
+    def owned(self, _platform: Platform) -> tuple[str, ...]:
+        """Return what the family's page says."""
+        return routeros.lines().owned
+
+
+def _spaced(paths: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(path.replace("/", " ") for path in paths)
+
+
+def _whole_lines(texts: list[str]) -> Iterator[tuple[int, str]]:
+    """Yield lines with their numbers, from 1; one that a backslash continues is joined with the next."""
+    held, since = "", 0
+    for number, text in enumerate(texts, start=1):
+        since = since or number
+        held += text.strip() if not held else text.lstrip()
+        if held.endswith("\\"):
+            held = held[:-1]
+            continue
+        yield since, held.strip()
+        held, since = "", 0
+    if held:
+        yield since, held.strip()
