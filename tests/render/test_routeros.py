@@ -46,7 +46,7 @@ def editor_of(members, pvids=(), entries=()):
             editor.name_vlan(vlan, "" if vlan == 1 else "tagloom")
             editor.set_member(vlan, port, how)
     for key, port in dict(entries).items():
-        editor.set_entry(*key, (port,))
+        editor.set_entry(*key, (port,))  # type: ignore[call-arg]
     return editor
 
 
