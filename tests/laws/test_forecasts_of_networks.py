@@ -114,7 +114,7 @@ def test_a_forecast_speaks_per_network_on_screen_and_in_json(tmp_path, answer, r
     assert found["networks"]["default"]["shared_channels"] == 0
     status, screen, _ = run("predict", build, "--traffic", traffic)
     assert status == 0
-    assert "a: 5,000 bytes" in screen
+    assert "a: a run of 10 s -> 10 s; 5,000 bytes" in screen
     assert "1 channel shared with others" in screen
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import time
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagloom.cli.inputs import Findings, sleep_policy, traffic_findings, traffic_given
+from tagloom.cli.inputs import Findings, sleep_policy, traffic_findings
+from tagloom.cli.runs import NOTHING_RUNS, files_in, what_runs, words_of
 from tagloom.cli.screen import GOOD, NO, Screen
 from tagloom.errors import Finding, InputError
 from tagloom.storage.text import unreadable
@@ -30,44 +30,33 @@ def _predict(args: argparse.Namespace, screen: Screen) -> int:
     import io
 
     from tagloom import pipeline
-    from tagloom.read import messages, read_messages
+    from tagloom.read import messages
     from tagloom.regulate import settings_file
     from tagloom.report import terminal
 
     all_found = Findings()
     rates, eee, power = assumptions_of(args, all_found)
     build = all_found.of(lambda: pipeline.read_build(args.build, states=False))
-    all_found.findings += traffic_findings([args.traffic, args.profile], args.seconds, args.ranks)
-    if args.trace and (args.traffic or args.profile):
-        all_found.findings.append(Finding("--trace", "the messages of a run, or --traffic and --profile", "both"))
-    traffic = program = None
+    words = {option: files_in(each) for option, each in words_of(args).items()}
+    all_found.findings += traffic_findings([*words["--traffic"], *words["--profile"]], args.seconds, args.ranks)
+    traffic, program, runs = NOTHING_RUNS
     if build is not None:
         fabric = build.fabric
         all_found.of(lambda: settings_file.with_links_off(fabric, [], args.settings))
-        place = args.placement, args.seconds, args.ranks
-        if args.traffic:
-            traffic = all_found.of(lambda: traffic_given(args.traffic, fabric, lambda: build.routes, *place))
-        if args.trace:
-            both = all_found.of(lambda: read_messages(args.trace, fabric, args.placement))
-            program, traffic = both if both is not None else (None, None)
-            if traffic is not None and args.seconds is not None:
-                traffic = replace(traffic, seconds=args.seconds)
-        if args.profile:
-            profile = all_found.of(lambda: pipeline.traffic_of(args.profile, fabric, *place, profile=True))
-            if profile is not None:
-                traffic = all_found.of(lambda: pipeline.with_profile(traffic, profile, f"--profile {args.profile}"))
+        traffic, program, runs = what_runs(args, build, all_found)
     else:
-        for file, expected in ((args.settings, settings_file.EXPECTED), (args.trace, messages.EXPECTED)):
+        files = [(args.settings, settings_file.EXPECTED), *((file, messages.EXPECTED) for file in words["--trace"])]
+        for file, expected in files:
             all_found.findings += unreadable(file, expected) if file else []
     all_found.end()
     assert build is not None  # noqa: S101 - else there are findings
     every = args.eee_links == "all"
-    question = pipeline.Question(traffic, args.settings, eee, every, rates, power, args.rollout, program)
+    question = pipeline.Question(traffic, args.settings, eee, every, rates, power, args.rollout, program, runs)
     with screen.waiting("forecasting"):
         payload = terminal.forecast_payload(pipeline.predict_build(build, question), build.fabric)
     lines = terminal.forecast_lines(payload)
     kept, said = _kept(args, payload, build, traffic)
-    figures, drawn = _figures(args, eee, screen)
+    figures, drawn = _figures(args, eee, screen, traffic if program is None else None)
     payload |= kept | figures
     if args.csv is not None:
         table = io.StringIO()
@@ -109,7 +98,7 @@ def _kept(
     ]
 
 
-def _figures(args: argparse.Namespace, eee: Any, screen: Screen) -> tuple[dict[str, Any], list[str]]:
+def _figures(args: argparse.Namespace, eee: Any, screen: Screen, traffic: Any) -> tuple[dict[str, Any], list[str]]:
     """Draw figures where that was asked for; returns what the answer says of them, and its lines."""
     if args.figures is None:
         return {}, []
@@ -117,8 +106,9 @@ def _figures(args: argparse.Namespace, eee: Any, screen: Screen) -> tuple[dict[s
     from tagloom.report.figures import write_figures
 
     with screen.waiting("drawing"):
-        given = {"placement": args.placement, "seconds": args.seconds, "settings": args.settings, "eee": eee}
-        found = report(args.build, at_seconds=time.time(), traffic_file=args.traffic, **given)
+        file = None if traffic is None else args.build
+        given = {"traffic_file": file, "read_traffic": lambda *_: traffic, "settings": args.settings, "eee": eee}
+        found = report(args.build, at_seconds=time.time(), **given)
         names = write_figures(found, args.figures)
     return {"figures": names}, [f"wrote     {args.figures}/ ({', '.join(names)})"]
 
@@ -245,7 +235,12 @@ def add(commands: Commands) -> None:
     """Add these commands to the parser."""
     predict = commands.add("predict", _predict, "forecast the run time a build costs and the watts it saves")
     predict.add_argument("build", type=Path, metavar="BUILD", help="a build")
-    predict.add_argument("--traffic", type=Path, metavar="FILE", help="traffic, as for regulate")
+    predict.add_argument(
+        "--traffic",
+        action="append",
+        metavar="[NETWORK=]FILE",
+        help="traffic, as for regulate; a file for each of several networks has a run of its hosts alone",
+    )
     predict.add_argument("--placement", default="", metavar="HOW", help="as for regulate")
     predict.add_argument("--seconds", type=float, metavar="S", help="duration of the traffic, if its file has none")
     predict.add_argument(
@@ -265,14 +260,14 @@ def add(commands: Commands) -> None:
     )
     predict.add_argument(
         "--profile",
-        type=Path,
-        metavar="FILE",
+        action="append",
+        metavar="[NETWORK=]FILE",
         help="profile of a run: mpiP or TAU; beside --traffic also paraprof --dumpmpisummary, of times and calls only",
     )
     predict.add_argument(
         "--trace",
-        type=Path,
-        metavar="FILE",
+        action="append",
+        metavar="[NETWORK=]FILE",
         help="messages of a run, replayed: what otf2-print or the logger of tagloom measure messages wrote, or CSV of "
         "step,source,destination,bytes,compute_seconds",
     )

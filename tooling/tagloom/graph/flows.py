@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,11 +24,14 @@ TARGETS_AT_ONCE = 64  # bounds memory: sources times this many switches times th
 class Flows:
     """F flows over K channels: the H hosts' links (sending, then receiving), then the channels of the fabric.
 
+    Hosts that share a port share the link of the first of them (`Fabric.host_link`); nothing crosses the others'.
+
     source, destination  int32[F], hosts, ordered by source, then by destination
     volume_bytes         float64[F]
     first                int64[F + 1]; flow f crosses channel[first[f]:first[f + 1]], in order of the path
     channel              int32[first[F]]
     capacity_bps         float64[K], 0 if the link is down
+    hosts                H
     """
 
     source: NDArray[np.int32]
@@ -37,6 +40,7 @@ class Flows:
     first: NDArray[np.int64]
     channel: NDArray[np.int32]
     capacity_bps: NDArray[np.float64]
+    hosts: int
 
     def __len__(self) -> int:
         return len(self.source)
@@ -45,6 +49,18 @@ class Flows:
     def hops(self) -> NDArray[np.int64]:
         """Return the number of switches on every path, int64[F]."""
         return np.diff(self.first) - 1
+
+    def among(self, kept: NDArray[np.bool_]) -> Flows:
+        """Return some of the flows, bool[F], over the same channels."""
+        hops = np.diff(self.first)
+        return replace(
+            self,
+            source=self.source[kept],
+            destination=self.destination[kept],
+            volume_bytes=self.volume_bytes[kept],
+            first=np.concatenate([[0], np.cumsum(hops[kept])]),
+            channel=self.channel[np.repeat(kept, hops)],
+        )
 
     def add_up(self, of_flow: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the sum over each channel of the values of the flows that cross it, float64[K]."""
@@ -85,16 +101,18 @@ def flows_of(
     for mine, inner in blocks:
         count = length[mine] - 2
         channel[places(first[mine] + 1, count)] = 2 * hosts + inner
-    channel[first[:-1]] = sent
-    channel[first[1:] - 1] = hosts + received
+    channel[first[:-1]] = fabric.host_link[sent]
+    channel[first[1:] - 1] = hosts + fabric.host_link[received]
     inner_bps = [1e6 * link.capacity_mbps() * link.up for link in fabric.links]
     capacity = np.concatenate([np.full(2 * hosts, HOST_BPS), np.repeat(np.array(inner_bps, np.float64), 2)])
     ends = sent.astype(np.int32), received.astype(np.int32)
-    return Flows(*ends, volume_bytes[sent, received], first, channel, capacity)
+    return Flows(*ends, volume_bytes[sent, received], first, channel, capacity, hosts)
 
 
-def one_switch(flows: Flows, hosts: int) -> Flows:
+def one_switch(flows: Flows) -> Flows:
     """Return the same flows over one ideal switch that connects all hosts: only the hosts' own links remain."""
     first = 2 * np.arange(len(flows) + 1)
-    channel = np.stack([flows.source, hosts + flows.destination], axis=1).astype(np.int32).ravel()
-    return Flows(flows.source, flows.destination, flows.volume_bytes, first, channel, flows.capacity_bps[: 2 * hosts])
+    ends = flows.channel[flows.first[:-1]], flows.channel[flows.first[1:] - 1]
+    channel = np.stack(ends, axis=1).ravel()
+    of_hosts = flows.capacity_bps[: 2 * flows.hosts]
+    return Flows(flows.source, flows.destination, flows.volume_bytes, first, channel, of_hosts, flows.hosts)

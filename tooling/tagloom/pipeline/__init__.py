@@ -1,14 +1,7 @@
 """Call the verbs in order, from records to records: only this package knows the steps."""
 
 from tagloom.pipeline.files import read_build, write_build, write_rollout
-from tagloom.pipeline.forecasting import (
-    Question,
-    interruption_of,
-    predict_build,
-    traffic_from,
-    traffic_of,
-    with_profile,
-)
+from tagloom.pipeline.forecasting import Question, interruption_of, predict_build, traffic_from, traffic_of
 from tagloom.pipeline.planning import (
     plan,
     refuse_plan,
@@ -56,7 +49,6 @@ __all__ = [
     "traffic_from",
     "traffic_of",
     "unfit",
-    "with_profile",
     "with_trusted_lines",
     "write_build",
     "write_certificate",

@@ -15,7 +15,7 @@ from tagloom.pipeline.files import read_build
 from tagloom.predict.eee import POWERCONNECT_5548
 from tagloom.predict.interruption import interruption, lost_figure
 from tagloom.predict.links import predict
-from tagloom.predict.networks import networks_of
+from tagloom.predict.networks import networks_of, runs_of, timed
 from tagloom.predict.orders import can_be_replayed, replay_orders
 from tagloom.predict.performance import move
 from tagloom.predict.rate_switch import switched_in_place
@@ -29,7 +29,7 @@ from tagloom.render import parse
 from tagloom.route import own_routes, route
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tagloom.platforms import PortWatts
     from tagloom.predict.energy import Rates
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from tagloom.records.routes import Routes
     from tagloom.records.simulation import Program
     from tagloom.records.sleep import Eee
-    from tagloom.records.traffic import Traffic
+    from tagloom.records.traffic import Run, Traffic
 
 
 SEARCHED_UP_TO = 256  # switches; the search takes half a minute at a thousand if shapes have holes
@@ -56,6 +56,7 @@ class Question:
     every_link   links between switches sleep as well as those of hosts, whatever the models
     rollout      a rollout directory, whose waves may interrupt
     program      the messages of a run to replay, whose sum is `traffic`
+    runs         of each network, whose sum is `traffic`; else each network has its part of that
     """
 
     traffic: Traffic | None = None
@@ -66,6 +67,7 @@ class Question:
     power: Mapping[str, PortWatts] | None = None
     rollout: Path | None = None
     program: Program | None = None
+    runs: Sequence[Run] = ()
 
 
 def predict_build(build: Build, question: Question) -> Forecast:
@@ -95,18 +97,24 @@ def predict_build(build: Build, question: Question) -> Forecast:
     every = routes if question.every_link else None
     policies = [eee, *(eee.corners() if eee is not None and traffic is not None else ())]
     runs: list[Replay | None] = [None] * len(policies)
+    own: Sequence[Run] = question.runs
+    if traffic is not None and not own:
+        own = runs_of(before, traffic if question.program is None else replace(traffic, seconds=None))
     if traffic is not None and (question.program is not None or can_be_replayed(traffic)):
         quiet = network_of(before, old, traffic.messages, None, every_link=False)
         asleep = [network_of(after, new, traffic.messages, p, every_link=question.every_link) for p in policies]
         if question.program is None:
-            runs = [*replay_orders(quiet, asleep, traffic)]
+            replays = replay_orders(quiet, asleep, traffic, runs=own)
         else:
-            replays = replay_run(question.program, quiet, asleep)
-            runs, traffic = [*replays], replace(traffic, seconds=traffic.seconds or replays[0].seconds)
+            replays = replay_run(question.program, quiet, asleep, [run.hosts for run in own])
+            own = timed(own, traffic, replays[0])
+            traffic = replace(traffic, seconds=traffic.seconds or replays[0].seconds)
+        runs = [*replays]
     corners = list(zip(policies[1:], runs[1:], strict=True))
     found = predict(before, after, traffic, eee, every, moved, question.power, question.rates, runs[0], corners)
     if traffic is not None and moved is not None:
-        found = replace(found, networks=networks_of(before, after, traffic, moved))
+        policed, flows = [*zip(policies, runs, strict=True)], moved[1].flows if question.every_link else None
+        found = replace(found, networks=networks_of(before, after, traffic, moved, own, policed, flows))
     if traffic is not None and traffic.seconds and moved is not None:
         found = replace(found, rate_switch=switched_in_place(before, after, moved[0].flows, traffic.seconds))
     if question.rollout is not None:
@@ -147,28 +155,6 @@ def traffic_of(
 def traffic_from(fabric: Fabric, routes: Routes, snapshots: Iterable[Mapping[str, Observation]], where: str) -> Traffic:
     """Estimate the matrix between hosts from readings, over routes. Raises InputError if they do not suffice."""
     return estimate(fabric, routes, counted(snapshots, where))
-
-
-def with_profile(traffic: Traffic | None, profile: Traffic, where: str) -> Traffic:
-    """Return traffic with the run time of a profile and its split; without traffic, the profile's own messages.
-
-    Raises InputError if the profile has no run time, or no time inside MPI calls.
-    """
-    findings = []
-    if profile.seconds is None:
-        findings.append(Finding(where, "a profile that says how long the run took, or --seconds", "nothing said"))
-    if profile.communication_seconds is None:
-        expected = "a profile with times inside MPI calls: mpiP, TAU or paraprof --dumpmpisummary"
-        findings.append(Finding(where, expected, "none"))
-    if traffic is None and not profile.messages.any():
-        expected = "what was sent: --traffic FILE beside a profile that does not say it"
-        findings.append(Finding(where, expected, "no messages between hosts"))
-    if findings:
-        raise InputError(findings)
-    if traffic is None:
-        return profile
-    inside, remarks = profile.communication_seconds, traffic.remarks + profile.remarks
-    return replace(traffic, seconds=profile.seconds, communication_seconds=inside, remarks=remarks, calls=profile.calls)
 
 
 def _compared(build: Build, settings: Path | None) -> tuple[Fabric, Fabric]:

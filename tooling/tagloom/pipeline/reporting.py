@@ -14,7 +14,7 @@ from tagloom.errors import Finding, InputError
 from tagloom.graph.network_loads import network_loads
 from tagloom.graph.paths import average_hops, channel_load
 from tagloom.pipeline.files import read_build
-from tagloom.pipeline.forecasting import Question, predict_build, traffic_of, with_profile
+from tagloom.pipeline.forecasting import Question, predict_build, traffic_of
 from tagloom.pipeline.proving import prove
 from tagloom.platforms.port_names import link_ends
 from tagloom.platforms.power import fabric_watts
@@ -22,6 +22,7 @@ from tagloom.predict.eee import PERIODIC, POWERCONNECT_5548, overhead_seconds, s
 from tagloom.predict.link import one_link
 from tagloom.read.build_directory import read_texts
 from tagloom.read.calendar import due, upcoming
+from tagloom.read.runs import with_profile
 from tagloom.read.timetable_file import read_timetable
 from tagloom.records.fabric import DEFAULT_SPEED_MBPS
 from tagloom.records.report import OFF, ON, SLEEPING, SLOW, GapPoint, LoadPoint, PowerStep, Report

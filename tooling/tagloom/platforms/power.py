@@ -52,7 +52,7 @@ def switch_watts(fabric: Fabric, power: Mapping[str, PortWatts] | None = None) -
                 base[s] += table.transceiver_watts if table else 0.0
                 speed = link.speed_mbps or DEFAULT_SPEED_MBPS
                 ports[s][port] = port_watts(fabric.switches[s].model, speed, power) if link.up else 0.0
-    for host in fabric.hosts:
+    for host in fabric.one_host_a_port.hosts:
         table = tables[host.switch]
         base[host.switch] += table.transceiver_watts if table else 0.0
         ports[host.switch][host.port] = port_watts(fabric.switches[host.switch].model, DEFAULT_SPEED_MBPS, power)

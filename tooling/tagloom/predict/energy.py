@@ -65,7 +65,8 @@ def energy(
     saving that slows the run can cost more than it saves, because everything that does not sleep runs longer, above all
     the hosts (Saravanan et al. 2013: 15 % more in all).
     """
-    hosts = rates.host_watts * len(before.hosts)
+    machines = len(before.one_host_a_port.hosts)
+    hosts = rates.host_watts * machines
     base, predicted = found.seconds_base, found.seconds_predicted
     transition = transition_joules(before, after, power)
     eee = found.eee_saved_watts
@@ -95,7 +96,7 @@ def energy(
     even = None
     if slower > 0 and before.hosts:
         even_source = "the hosts' watts at which the slow-down costs what is saved, as Saravanan et al. 2013"
-        even = Figure(max(0.0, spared / slower / len(before.hosts)), "W", even_source)
+        even = Figure(max(0.0, spared / slower / machines), "W", even_source)
     off = found.saved_watts or Figure(found.watts_before.value - found.watts_after.value, "W", "")
     year_source, by = f"watts saved x {YEAR_HOURS:g} hours", YEAR_HOURS / 1000
     year = Figure(off.value * by, "kWh", year_source, _low(off) * by, _high(off) * by)

@@ -107,6 +107,34 @@ def forecast(  # noqa: PLR0913 - what a forecast depends on
     )
 
 
+def network_seconds(
+    run: Traffic,
+    moved: tuple[Moved, Moved],
+    waits: tuple[NDArray[np.float64], NDArray[np.float64]] | None,
+    replayed: Replay | None,
+) -> Figure:
+    """Return how long a network's run takes, with the model of the whole forecast, or as `replayed` beside all others.
+
+    `moved` is how its traffic is moved while that of all is; `waits` are the seconds that its hosts wait for links that
+    wake, and their bounds, float64[h].
+    """
+    seconds = _checked_seconds(run)
+    if replayed is not None:
+        return _replayed_seconds(seconds, replayed.sleep_seconds + replayed.network_seconds, replayed)
+    slower, low, high, how = _communication(run, seconds, moved)
+    slept, bound = (float(each.max(initial=0.0)) for each in waits) if waits is not None else (0.0, 0.0)
+    added = slept + sum(part for _, part in slower)
+    return Figure(seconds + added, "s", how, seconds + low, seconds + bound + high)
+
+
+def waits_of(
+    after: Fabric, traffic: Traffic, eee: Eee, flows: Flows | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the seconds that each host's messages wait for links that wake, and their bounds, float64[H] each."""
+    sleep = _sleep(after, traffic, eee, flows)
+    return _waits(after, traffic, sleep.overhead, flows), _waits(after, traffic, sleep.most, flows)
+
+
 def widened(found: Forecast, others: Sequence[Forecast]) -> Forecast:
     """Return a forecast whose figures of sleep reach as far as those of `others`, of other policies."""
     if not others:
@@ -164,8 +192,7 @@ def _run_time(
     replayed: Replay | None = None,
 ) -> dict[str, Any]:
     seconds = _checked_seconds(traffic)
-    volume = traffic.volume_bytes
-    _fits(after, np.concatenate([volume.sum(axis=1), volume.sum(axis=0)]), seconds)
+    _fits(after, _at_hosts(after, traffic.volume_bytes), seconds)
     asleep = _asleep_time(after, traffic, eee, flows, power) if eee is not None else _awake()
     slower, low, high, how = _communication(traffic, seconds, moved)
     causes = [("sleeping links", asleep["added"]), *slower]
@@ -272,15 +299,11 @@ def _asleep_time(
     seconds = traffic.seconds or 0.0
     sleep = _sleep(after, traffic, eee, flows)
     hosts = len(after.hosts)
-    wait, most = (
-        traffic.messages * (by[:hosts, None] + by[None, hosts : 2 * hosts] + _between(by, flows, hosts))
-        for by in (sleep.overhead, sleep.most)
-    )
-    slowest = int(np.argmax(wait.sum(axis=1)))
-    sent = float(traffic.messages[slowest].sum())
-    added, bound = float(wait.sum(axis=1).max(initial=0.0)), float(most.sum(axis=1).max(initial=0.0))
+    wait, most = (_waits(after, traffic, by, flows) for by in (sleep.overhead, sleep.most))
+    host, ports = int(np.argmax(wait)), np.unique(after.host_link).tolist()
+    slowest, sent = int(after.host_link[host]), float(traffic.messages[host].sum())
     where = "every link" if flows is not None else "host links"
-    watts = [_port_watts(after, h, power) for h in range(hosts)]
+    watts = [_port_watts(after, h, power) if h in ports else 0.0 for h in range(hosts)]
     saved = [(1.0 - eee.lpi_power) * w for w in watts]
     share, free = sleep.share[:hosts], 1.0 - sleep.busy[:hosts] / seconds
     gap = float(sleep.gap[slowest]) if sent else 0.0
@@ -295,13 +318,31 @@ def _asleep_time(
             float(share @ saved), "W", f"EEE ports of known watts, LPI at {eee.lpi_power:g} of a port's power",
             0.0, float(free @ saved),
         ),
-        "ports": tuple(_verdict(after, h, eee, sleep, seconds) for h in range(hosts)),
+        "ports": tuple(_verdict(after, h, eee, sleep, seconds) for h in ports),
     }  # fmt: skip
     source = (
         f"T + sum of n f(I) over the path, {where} asleep, Miwa et al. 2013, eq. 1-2 (low: no gap outlasts the "
         "time-out, high: any law of gaps of this mean)"
     )
+    added, bound = float(wait.max(initial=0.0)), float(most.max(initial=0.0))
     return {"added": added, "most": bound, "source": source, "figures": figures}
+
+
+def _waits(
+    fabric: Fabric, traffic: Traffic, by_channel: NDArray[np.float64], flows: Flows | None
+) -> NDArray[np.float64]:
+    """Return the seconds that all messages of each host wait for links that wake, float64[H]."""
+    hosts, link = len(fabric.hosts), fabric.host_link
+    ends = by_channel[:hosts][link][:, None] + by_channel[hosts : 2 * hosts][link]
+    waits: NDArray[np.float64] = (traffic.messages * (ends + _between(by_channel, flows, hosts))).sum(axis=1)
+    return waits
+
+
+def _at_hosts(fabric: Fabric, of_pair: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what each host's link carries of the pairs' values, sending, then receiving, float64[2H]."""
+    hosts, link = len(fabric.hosts), fabric.host_link
+    both = (np.bincount(link, of_pair.sum(axis=axis), hosts) for axis in (1, 0))
+    return np.concatenate([*both]).astype(np.float64)
 
 
 def _sleep(fabric: Fabric, traffic: Traffic, eee: Eee, flows: Flows | None) -> _Sleep:
@@ -313,7 +354,7 @@ def _sleep(fabric: Fabric, traffic: Traffic, eee: Eee, flows: Flows | None) -> _
     def carried(volume: NDArray[np.float64]) -> NDArray[np.float64]:
         if flows is not None:
             return flows.add_up(volume[flows.source, flows.destination])
-        return np.concatenate([volume.sum(axis=1), volume.sum(axis=0)])
+        return _at_hosts(fabric, volume)
 
     messages, volume = carried(traffic.messages), carried(traffic.volume_bytes)
     busy = 8.0 * volume / _rates(fabric, channels)

@@ -1,54 +1,119 @@
-"""Forecast what each of several networks has of the fabric that all of them load."""
+"""Forecast what each of several networks has of the fabric that all of them load, and how long its run takes."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagloom.predict.performance import arrival_latency
-from tagloom.records.forecast import NetworkForecast
+from tagloom.predict.forecast import network_seconds, waits_of
+from tagloom.predict.performance import moved_of
+from tagloom.records.forecast import Figure, NetworkForecast
+from tagloom.records.traffic import Run
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
+    from tagloom.graph.flows import Flows
     from tagloom.predict.performance import Moved
     from tagloom.records.fabric import Fabric
+    from tagloom.records.forecast import Replay
+    from tagloom.records.sleep import Eee
     from tagloom.records.traffic import Traffic
 
 
-def networks_of(
-    before: Fabric, after: Fabric, traffic: Traffic, moved: tuple[Moved, Moved]
-) -> tuple[NetworkForecast, ...]:
-    """Return each network's share of how both fabrics move the traffic of all, none if there is but one network."""
-    if len(before.networks) < 2:
+def runs_of(fabric: Fabric, traffic: Traffic) -> tuple[Run, ...]:
+    """Return each network's part of the traffic of all, as a run of its own; none if there is but one network."""
+    if len(fabric.networks) < 2:
         return ()
-    total = moved[1].flows.add_up(np.ones(len(moved[1].flows)))
+    return tuple(Run(hosts, traffic.among(hosts)) for hosts in fabric.networks.values())
+
+
+def timed(runs: Sequence[Run], traffic: Traffic, replayed: Replay) -> tuple[Run, ...]:
+    """Return runs whose order is known with their seconds: their own, else those replayed.
+
+    Where `traffic` states seconds for all together, each network has as much of them as of the replay.
+    """
     found = []
-    for name, hosts in before.networks.items():
-        both = [_moved(fabric, hosts, traffic, each) for fabric, each in zip((before, after), moved, strict=True)]
-        (old, old_seconds, old_latency, _), (new, new_seconds, new_latency, carried) = both
-        inner = carried[2 * len(after.hosts) :]
-        shared = int(np.count_nonzero((inner > 0) & (total[2 * len(after.hosts) :] > inner)))
-        pairs, volume = len(hosts) * (len(hosts) - 1), float(traffic.volume_bytes[hosts].sum())
-        times = old_seconds, new_seconds, old_latency, new_latency
-        found.append(NetworkForecast(name, len(hosts), pairs, volume, old, new, shared, *times))
+    for run, own in zip(runs, replayed.networks, strict=True):
+        seconds = run.traffic.seconds
+        if seconds is None:
+            seconds = own.seconds * (traffic.seconds or replayed.seconds) / replayed.seconds
+        found.append(replace(run, traffic=replace(run.traffic, seconds=seconds)))
     return tuple(found)
 
 
-def _moved(
-    fabric: Fabric, hosts: NDArray[np.int64], traffic: Traffic, moved: Moved
-) -> tuple[float, float | None, float, NDArray[np.float64]]:
-    """Return of a network's flows: the most bytes on a channel, their end, their latency, how many cross each channel.
+def networks_of(
+    before: Fabric,
+    after: Fabric,
+    traffic: Traffic,
+    moved: tuple[Moved, Moved],
+    runs: Sequence[Run] = (),
+    policies: Sequence[tuple[Eee | None, Replay | None]] = (),
+    flows: Flows | None = None,
+) -> tuple[NetworkForecast, ...]:
+    """Return each network's share of how both fabrics move the traffic of all, none if there is but one network.
 
-    Bytes are scaled to 1 Gb/s, and on channels between switches; seconds are None if flows were not followed.
+    With `runs`, one for each network, also how long each takes; `policies` and `flows` are those of the whole forecast:
+    how ports sleep, with the replay, the first as forecast and the others the ends of its intervals.
     """
-    flows, inner = moved.flows, slice(2 * len(fabric.hosts), None)
-    mine = np.isin(flows.source, hosts)
-    volume = flows.add_up(np.where(mine, flows.volume_bytes, 0.0))[inner]
+    if len(before.networks) < 2:
+        return ()
+    runs = runs or [Run(hosts, traffic.among(hosts)) for hosts in before.networks.values()]
+    timed = bool(policies) and traffic.seconds is not None
+    waits = [
+        waits_of(after, traffic, eee, flows) if timed and eee is not None and run is None else None
+        for eee, run in policies
+    ]
+    total, inner = moved[1].flows.add_up(np.ones(len(moved[1].flows))), slice(2 * len(after.hosts), None)
+    found = []
+    for n, ((name, hosts), run) in enumerate(zip(before.networks.items(), runs, strict=True)):
+        old, new = both = [
+            moved_of(fabric, each, traffic, hosts) for fabric, each in zip((before, after), moved, strict=True)
+        ]
+        carried = new.flows.add_up(np.ones(len(new.flows)))[inner]
+        shared = int(np.count_nonzero((carried > 0) & (total[inner] > carried)))
+        volume = float(traffic.volume_bytes[hosts].sum())
+        ends = [None if each.ends is None else float(each.ends.max(initial=0.0)) for each in both]
+        part = NetworkForecast(
+            name,
+            len(hosts),
+            len(hosts) * (len(hosts) - 1),
+            volume,
+            _most(old),
+            _most(new),
+            shared,
+            ends[0],
+            ends[1],
+            old.latency,
+            new.latency,
+        )
+        if timed and run.traffic.messages.any():
+            slept = [None if both is None else (both[0][hosts], both[1][hosts]) for both in waits]
+            replays = [None if replay is None else replay.networks[n] for _, replay in policies]
+            figures = [
+                network_seconds(run.traffic, (old, new), wait, replay)
+                for wait, replay in zip(slept, replays, strict=True)
+            ]
+            part = _with_seconds(part, run.traffic.seconds, figures)
+        found.append(part)
+    return tuple(found)
+
+
+def _with_seconds(part: NetworkForecast, base: float | None, figures: Sequence[Figure]) -> NetworkForecast:
+    """Return a forecast with a run's seconds: the first figure, with an interval that reaches as far as any."""
+    low = min(end for each in figures for end in (each.value, each.low) if end is not None)
+    high = max(end for each in figures for end in (each.value, each.high) if end is not None)
+    first = figures[0].value
+    return replace(
+        part, seconds_base=base, seconds_predicted=first, seconds_predicted_low=low, seconds_predicted_high=high
+    )
+
+
+def _most(moved: Moved) -> float:
+    """Return the most bytes on a channel between switches, scaled to 1 Gb/s."""
+    flows, inner = moved.flows, slice(2 * moved.flows.hosts, None)
+    volume = flows.add_up(flows.volume_bytes)[inner]
     used = volume > 0
-    load = float((volume[used] * 1e9 / flows.capacity_bps[inner][used]).max(initial=0.0))
-    seconds = None if moved.ends is None else float(moved.ends[mine].max(initial=0.0))
-    messages = traffic.messages[flows.source, flows.destination] * mine
-    late = float(messages @ flows.along(arrival_latency(fabric)))
-    return load, seconds, late / float(messages.sum()) if messages.any() else 0.0, flows.add_up(mine.astype(float))
+    return float((volume[used] * 1e9 / flows.capacity_bps[inner][used]).max(initial=0.0))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tagloom.predict.trace import awake, replay
+from tagloom.predict.trace import awake, rank_ends
 from tagloom.records.forecast import Replay
-from tagloom.records.simulation import Program
+from tagloom.records.simulation import Program, side_by_side
+from tagloom.records.traffic import Run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +36,12 @@ def can_be_replayed(traffic: Traffic) -> bool:
 
 
 def replay_orders(
-    before: Network, afters: Sequence[Network], traffic: Traffic, seed: int = 1, orders: int = ORDERS
+    before: Network,
+    afters: Sequence[Network],
+    traffic: Traffic,
+    seed: int = 1,
+    orders: int = ORDERS,
+    runs: Sequence[Run] = (),
 ) -> list[Replay]:
     """Return replays of the traffic in random orders, over `before` awake, then over an after awake and as it sleeps.
 
@@ -47,32 +54,62 @@ def replay_orders(
     If there are more than MOST_MESSAGES, a part of the steps is replayed. As steps are alike and independent, the whole
     adds in proportion, and varies by the root of that; what the median of few orders is off by is added to that.
 
+    Several networks' `runs`, which `traffic` sums, each have steps and seconds of their own. They begin at once and
+    share what channels their paths share; the whole is as long as the last of them.
+
     Medians of the added seconds, and the quantiles HELD of their sum. The traffic `can_be_replayed`.
     """
     assert traffic.seconds is not None  # noqa: S101 - it can be replayed
     chance = np.random.default_rng(seed)
+    sending = [run for run in runs if run.traffic.messages.any()] or [Run(np.arange(len(traffic.messages)), traffic)]
+    lasts = np.array([run.traffic.seconds for run in sending], np.float64)
     quiet = awake(afters[0])
     paths_change, sleep = not _alike(before, quiet), [bool(np.isfinite(each.timeout_seconds).any()) for each in afters]
     if not paths_change and not any(sleep):
-        count, steps = _counted(traffic, chance)
-        return [Replay(round(count.sum()), steps, traffic.seconds, 0.0, 0.0, orders, 0.0, 0.0)] * len(afters)
-    found, messages, steps, part, compute = np.empty((len(afters), orders, 3)), 0.0, 0, 1.0, (0.0, 0.0)
+        counted = [_counted(run.traffic, chance) for run in sending]
+        still = [Replay(round(count.sum()), steps, last, 0.0, 0.0, orders, 0.0, 0.0)
+                 for (count, steps), last in zip(counted, lasts.tolist(), strict=True)]  # fmt: skip
+        return [_whole(still, still[int(lasts.argmax())], sending, runs)] * len(afters)
+    # Of each run, and last of all together: seconds before, added by paths, added by sleep.
+    found = np.empty((len(afters), orders, len(sending) + 1, 3))
+    counted, part, compute = [], np.ones(len(sending)), (np.zeros(len(sending)),) * 2
     for i in range(orders):
-        count, steps = _counted(traffic, chance)
-        messages = float(count.sum())
-        kept = max(1, round(steps * min(1.0, MOST_MESSAGES / messages)))
+        counted = [_counted(run.traffic, chance) for run in sending]
+        share = min(1.0, MOST_MESSAGES / sum(float(count.sum()) for count, _ in counted))
+        steps = np.array([steps for _, steps in counted])
+        kept = np.array([max(1, round(each * share)) for each in steps.tolist()])
         part = kept / steps
-        program = _draw(traffic.volume_bytes, count, kept, part, chance)
-        uneven = chance.gamma(UNEVEN**-2, UNEVEN**2, program.compute_seconds.shape)
-        if i == 0 or traffic.messages is not count:
-            compute = _computing(program, uneven, before, part * traffic.seconds)
-        program, first = _lasting(program, uneven, compute, before, part * traffic.seconds)
-        second = replay(quiet, program) if paths_change else first
+        each = zip(sending, counted, kept.tolist(), part.tolist(), strict=True)
+        drawn = [_draw(run.traffic.volume_bytes, count, own, some, chance) for run, (count, _), own, some in each]
+        program = side_by_side(drawn)
+        uneven = _uneven(program, sending, kept, chance)
+        lasting = _Lasting(uneven, kept, sending, before, part * lasts)
+        if i == 0 or any(run.traffic.messages is not count for run, (count, _) in zip(sending, counted, strict=True)):
+            compute = _computing(program, lasting)
+        program, first = _lasting(program, lasting, compute)
+        second = _ends(quiet, program, sending) if paths_change else first
         for k, after in enumerate(afters):
-            third = replay(after, program) if sleep[k] else second
-            found[k, i] = np.array([first, second - first, third - second]) * (traffic.seconds / first)
-    narrow = np.sqrt(part + MEDIAN_VARIES / orders)
-    return [_summed_up(each, round(messages), steps, narrow) for each in found]
+            third = _ends(after, program, sending) if sleep[k] else second
+            for n in range(len(sending)):
+                a, b, c = float(first[n]), float(second[n]), float(third[n])
+                found[k, i, n] = np.array([a, b - a, c - b]) * (lasts[n] / a)
+            a, b, c = (float((ends / part).max()) for ends in (first, second, third))
+            found[k, i, -1] = np.array([a, b - a, c - b]) * (traffic.seconds / a)
+    narrow = np.sqrt(np.array([*part, part.max()]) + MEDIAN_VARIES / orders)
+    sums = [*((round(count.sum()), steps) for count, steps in counted)]
+    sums.append((sum(n for n, _ in sums), max(steps for _, steps in sums)))
+    result = []
+    for drawn_by in found:
+        parts = [_summed_up(drawn_by[:, n], *sums[n], float(narrow[n])) for n in range(len(sums))]
+        result.append(_whole(parts[:-1], parts[-1], sending, runs))
+    return result
+
+
+def _whole(parts: Sequence[Replay], whole: Replay, sending: Sequence[Run], runs: Sequence[Run]) -> Replay:
+    """Return the replay of all runs together, with that of each network's own; of those that send nothing, nothing."""
+    of = {id(run): part for run, part in zip(sending, parts, strict=True)}
+    nothing = Replay(0, 0, 0.0, 0.0, 0.0, whole.orders, 0.0, 0.0)
+    return replace(whole, networks=tuple(of.get(id(run), nothing) for run in runs))
 
 
 def _summed_up(found: NDArray[np.float64], messages: int, steps: int, narrow: float) -> Replay:
@@ -131,29 +168,66 @@ def _draw(
     return Program(np.arange(hosts), np.zeros((steps, hosts)), first, destination[pair].astype(np.int64), size[pair])
 
 
-def _computing(program: Program, uneven: NDArray[np.float64], network: Network, seconds: float) -> tuple[float, float]:
-    """Return the mean computing seconds of a step that make a program take about `seconds`, and what each adds to it.
+class _Lasting(NamedTuple):
+    """What makes programs of several networks, side by side, last as long as each is to.
 
-    `uneven` float64[K, R] are the times over their mean. Both are 0 if the messages alone take longer.
+    uneven   float64[K, R], the seconds of each computation over their mean; 0 in steps that a rank's run does not have
+    steps    int64[n], of each run; seconds  float64[n], how long it is to last over `network`
     """
-    alone = replay(network, program)
-    left = max(0.0, seconds - alone)
-    if not left:
-        return 0.0, 0.0
-    each = left / len(uneven)
-    gained = (replay(network, program._replace(compute_seconds=each * uneven)) - alone) / each
-    return left / gained, gained
+
+    uneven: NDArray[np.float64]
+    steps: NDArray[np.int64]
+    runs: Sequence[Run]
+    network: Network
+    seconds: NDArray[np.float64]
+
+    def with_computing(self, program: Program, each: NDArray[np.float64]) -> Program:
+        """Return the program with mean computing seconds of a step, float64[n]."""
+        of_rank = np.zeros(self.uneven.shape[1])
+        for run, seconds in zip(self.runs, each.tolist(), strict=True):
+            of_rank[run.hosts] = seconds
+        return program._replace(compute_seconds=of_rank * self.uneven)
+
+
+def _uneven(
+    program: Program, runs: Sequence[Run], steps: NDArray[np.int64], chance: np.random.Generator
+) -> NDArray[np.float64]:
+    drawn = chance.gamma(UNEVEN**-2, UNEVEN**2, program.compute_seconds.shape)
+    has = np.zeros(drawn.shape, np.bool_)
+    for run, own in zip(runs, steps.tolist(), strict=True):
+        has[:own, run.hosts] = True
+    return np.where(has, drawn, 0.0)
+
+
+def _ends(network: Network, program: Program, runs: Sequence[Run]) -> NDArray[np.float64]:
+    """Return when each run is done, float64[n] in seconds."""
+    ends = rank_ends(network, program)
+    return np.array([ends[run.hosts].max() for run in runs])
+
+
+def _computing(program: Program, lasting: _Lasting) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the mean computing seconds of a step that make runs last about as long as they are to, and what each adds.
+
+    Both float64[n], and 0 where the messages alone take longer.
+    """
+    alone = _ends(lasting.network, program, lasting.runs)
+    each = np.maximum(0.0, lasting.seconds - alone) / lasting.steps
+    if not each.any():
+        return each, each
+    ends = _ends(lasting.network, lasting.with_computing(program, each), lasting.runs)
+    gained = np.divide(ends - alone, each, out=np.zeros_like(each), where=each > 0)
+    return np.divide(each * lasting.steps, gained, out=np.zeros_like(each), where=gained > 0), gained
 
 
 def _lasting(
-    program: Program, uneven: NDArray[np.float64], compute: tuple[float, float], network: Network, seconds: float
-) -> tuple[Program, float]:
-    """Return the program with computing times such that it takes `seconds`, and how long it takes over the network."""
+    program: Program, lasting: _Lasting, compute: tuple[NDArray[np.float64], NDArray[np.float64]]
+) -> tuple[Program, NDArray[np.float64]]:
+    """Return the program with computing times such that its runs last, and how long each lasts over the network."""
     each, gained = compute
-    tried = program._replace(compute_seconds=each * uneven)
-    taken = replay(network, tried)
-    if not gained:
+    tried = lasting.with_computing(program, each)
+    taken = _ends(lasting.network, tried, lasting.runs)
+    if not gained.any():
         return tried, taken
-    right = max(0.0, each + (seconds - taken) / gained)
-    tried = program._replace(compute_seconds=right * uneven)
-    return tried, replay(network, tried)
+    more = np.divide(lasting.seconds - taken, gained, out=np.zeros_like(each), where=gained > 0)
+    tried = lasting.with_computing(program, np.maximum(0.0, each + more))
+    return tried, _ends(lasting.network, tried, lasting.runs)

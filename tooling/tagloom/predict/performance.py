@@ -77,6 +77,24 @@ def move(fabric: Fabric, routes: Routes, traffic: Traffic) -> Moved:
     return Moved(flows, seconds, least, max(stuck, seconds), ends, mean, float(waiting), busy)
 
 
+def moved_of(fabric: Fabric, moved: Moved, traffic: Traffic, hosts: NDArray[np.int64]) -> Moved:
+    """Return how the traffic of some hosts is moved while that of all is; of all that is not followed, by channel."""
+    mine = np.isin(moved.flows.source, hosts)
+    flows = moved.flows.among(mine)
+    messages = traffic.messages[flows.source, flows.destination]
+    of_flow = messages * flows.along(arrival_latency(fabric))
+    sending = 8.0 * flows.add_up(flows.volume_bytes)
+    own = np.divide(sending, flows.capacity_bps, out=np.zeros_like(sending), where=flows.capacity_bps > 0)
+    least = float(own.max(initial=0.0))
+    ends = None if moved.ends is None else moved.ends[mine]
+    with_others = float((moved.busy * moved.seconds)[own > 0].max(initial=0.0))
+    seconds = with_others if ends is None else max(least, float(ends.max(initial=0.0)))
+    waiting = np.bincount(flows.source, of_flow, len(fabric.hosts)).max(initial=0.0)
+    mean = float(of_flow.sum() / messages.sum()) if messages.any() else 0.0
+    stuck = max(moved.stuck, seconds)
+    return Moved(flows, seconds, least, stuck, ends, mean, float(waiting), own / seconds if seconds else own)
+
+
 def arrival_latency(fabric: Fabric) -> NDArray[np.float64]:
     """Return the latency of the switch at the end of each channel, float64[2H + C] in seconds."""
     hosts = len(fabric.hosts)
@@ -88,10 +106,10 @@ def arrival_latency(fabric: Fabric) -> NDArray[np.float64]:
 
 def performance(before: Moved, after: Moved) -> Performance:
     """Return the comparison of two ways to move the same traffic, also with one ideal switch."""
-    flows, hosts = before.flows, _hosts(before.flows)
+    flows, hosts = before.flows, before.flows.hosts
     ideal = float((8.0 * flows.add_up(flows.volume_bytes)[: 2 * hosts] / flows.capacity_bps[: 2 * hosts]).max())
     if before.ends is not None:
-        ideal = max(ideal, finish(one_switch(flows, hosts), TOGETHER).makespan_seconds)
+        ideal = max(ideal, finish(one_switch(flows), TOGETHER).makespan_seconds)
 
     def seconds(moved: Moved) -> Figure:
         how = "max-min fair flows begun at once" if moved.ends is not None else "the busiest channel's bytes"
@@ -124,11 +142,6 @@ def worst_ratio(before: Moved, after: Moved) -> float:
         return max(1.0, _over(after.stuck, before.stuck))
     some = (before.ends > 0) & np.isfinite(before.ends)
     return float((after.ends[some] / before.ends[some]).max(initial=1.0))
-
-
-def _hosts(flows: Flows) -> int:
-    """Return the number of hosts: a flow's last channel is its destination's, after all hosts' sending channels."""
-    return int(flows.channel[flows.first[1] - 1] - flows.destination[0])
 
 
 def _over(a: float, b: float) -> float:

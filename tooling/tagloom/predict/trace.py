@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -64,18 +65,40 @@ def network_of(
     )
 
 
-def replay_run(program: Program, before: Network, afters: Sequence[Network]) -> list[Replay]:
+def replay_run(
+    program: Program, before: Network, afters: Sequence[Network], networks: Sequence[NDArray[np.int64]] = ()
+) -> list[Replay]:
     """Return replays of a run with every link on and awake, then as forecast, without sleep and with it.
 
-    One for each of `afters`, which differ in how they sleep alone.
+    One for each of `afters`, which differ in how they sleep alone. `networks` are the ranks of each of several networks
+    of hosts, whose runs the program joins.
     """
-    first, second = (replay(network, program) for network in (before, awake(afters[0])))
-    messages, steps = len(program.destination), len(program.compute_seconds)
-    return [Replay(messages, steps, first, replay(after, program) - second, second - first) for after in afters]
+    first, second = (rank_ends(network, program) for network in (before, awake(afters[0])))
+    steps, ranks = program.compute_seconds.shape
+    sender = np.repeat(np.arange(steps * ranks), np.diff(program.first_message)) % ranks
+
+    def of(ends: NDArray[np.float64], mine: NDArray[np.int64]) -> Replay:
+        a, b, c = (float(each[mine].max(initial=0.0)) for each in (first, second, ends))
+        own = np.flatnonzero(np.isin(sender, mine))
+        return Replay(len(own), steps if len(own) or a else 0, a, c - b, b - a)
+
+    found = []
+    for after in afters:
+        ends = rank_ends(after, program)
+        parts = tuple(of(ends, mine) for mine in networks)
+        found.append(replace(of(ends, np.arange(ranks)), networks=parts))
+    return found
 
 
 def replay(network: Network, program: Program) -> float:
-    """Return the run time in seconds of a program whose messages are flows: two events on each link, whatever the size.
+    """Return the run time in seconds of a program: when the last of its ranks is done, as `rank_ends` has it."""
+    return float(rank_ends(network, program).max())
+
+
+def rank_ends(network: Network, program: Program) -> NDArray[np.float64]:
+    """Return when each rank of a program is done, float64[R] in seconds, where its messages are flows.
+
+    A message is two events on each link, whatever its size.
 
     A rank calls when its computation is done and all messages to it have arrived. So a delay shifts everything that
     depends on it, and the order of arrivals at a link is that of the run with sleep. A link serves bits in order of
@@ -94,7 +117,7 @@ def replay(network: Network, program: Program) -> float:
     full = 8.0 * (program.frame_bytes + program.overhead_bytes)
     head = np.where(program.frames > 1, full, program.wire_bits)
     messages = _Messages(program.wire_bits, head, awaited, rows % ranks)
-    return float(_replay(network, program, messages, missing, network.hosts, int(np.diff(network.path_start).max())))
+    return _replay(network, program, messages, missing, network.hosts, int(np.diff(network.path_start).max()))
 
 
 class _Messages(NamedTuple):
@@ -109,8 +132,8 @@ class _Messages(NamedTuple):
 @kernel
 def _replay(  # noqa: PLR0915 - one compiled loop: split, each part would take all of its arrays
     network: Network, program: Program, messages: _Messages, missing: NDArray[np.int64], hosts: int, hops: int
-) -> float:
-    """Process calls, first frames and last frames in order of time; return the time at which all is done."""
+) -> NDArray[np.float64]:
+    """Process calls, first frames and last frames in order of time; return the time at which each rank is done."""
     rate, back, together, latency = network.rate_bps, network.back, network.together, network.latency_seconds
     timeout, sleep, wake = network.timeout_seconds, network.sleep_seconds, network.wake_seconds
     path_start, path = network.path_start, network.path
@@ -129,7 +152,7 @@ def _replay(  # noqa: PLR0915 - one compiled loop: split, each part would take a
     heappop(heap)
     for r in range(ranks):
         heappush(heap, (compute[0, r], CALL, r, 0))
-    end = 0.0
+    end = np.zeros(ranks)
     while len(heap) > 0:
         now, kind, one, hop = heappop(heap)
         first, last = one, one + 1
@@ -179,15 +202,15 @@ def _replay(  # noqa: PLR0915 - one compiled loop: split, each part would take a
                 gone += latency[c]
             if onward or (kind == FIRST and head[m] < bits[m]):
                 continue
-            end = max(end, gone)
+            end[d] = max(end[d], gone)
             if waits:
                 there[k, d] = max(there[k, d], gone)
                 missing[k, d] -= 1
-                end = max(end, _go_on(d, step, calling, missing, there, compute, heap))
+                end[d] = max(end[d], _go_on(d, step, calling, missing, there, compute, heap))
         if kind == CALL:
             calling[one] = True
             there[step[one], one] = max(there[step[one], one], now)
-            end = max(end, _go_on(one, step, calling, missing, there, compute, heap))
+            end[one] = max(end[one], _go_on(one, step, calling, missing, there, compute, heap))
     return end
 
 

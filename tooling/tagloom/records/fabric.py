@@ -257,6 +257,11 @@ class Fabric:
         table[self.host_switch[first], self.host_port[first]] = first
         return table
 
+    @cached_property
+    def host_link(self) -> NDArray[np.int32]:
+        """Return the host that stands for each host's link: itself, or the first of several at its port, int32[H]."""
+        return self.port_host[self.host_switch, self.host_port]
+
     @property
     def one_host_a_port(self) -> Fabric:
         """Return the fabric without hosts beside others of their ports: a port's addresses are those of one."""

@@ -115,6 +115,7 @@ class Replay:
     sleep_seconds, network_seconds   seconds added by sleep, and by other paths and speeds
     orders    1 if the order of the messages was known, else how many random ones were replayed; then the seconds are
               medians, and nine in ten orders add from least_seconds to most_seconds in all
+    networks  the same of the run of each of several networks, while all of them ran; seconds 0 if it sends nothing
     """
 
     messages: int
@@ -125,6 +126,7 @@ class Replay:
     orders: int = 1
     least_seconds: float | None = None
     most_seconds: float | None = None
+    networks: tuple[Replay, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +154,8 @@ class NetworkForecast:
     shared_channels          channels between switches that carry its traffic and that of others, after
     communication_seconds_*  until its last byte is moved, all networks' traffic begun at once; None if not followed
     latency_seconds_*        delay by switches per message, mean over its messages
+    seconds_base             how long its run takes with all links on and awake; None if it sends nothing
+    seconds_predicted        how long as forecast, beside all others, and its interval
     """
 
     name: str
@@ -165,6 +169,10 @@ class NetworkForecast:
     communication_seconds_after: float | None
     latency_seconds_before: float
     latency_seconds_after: float
+    seconds_base: float | None = None
+    seconds_predicted: float | None = None
+    seconds_predicted_low: float | None = None
+    seconds_predicted_high: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

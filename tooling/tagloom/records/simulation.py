@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 NEVER = np.inf  # a time-out that never ends: the link does not sleep
@@ -77,3 +79,27 @@ class Program(NamedTuple):
     def wire_bits(self) -> NDArray[np.float64]:
         """Return the bits that every message puts on the wire, float64[M]."""
         return np.asarray(8.0 * (self.volume_bytes + self.frames * self.overhead_bytes), np.float64)
+
+
+def side_by_side(programs: Sequence[Program]) -> Program:
+    """Return one program that runs several, of the same ranks, of which each computes and sends in one of them alone.
+
+    A rank that is done early computes nothing more and waits for nobody.
+    """
+    if len(programs) == 1:
+        return programs[0]
+    ranks = programs[0].compute_seconds.shape[1]
+    steps = max(len(program.compute_seconds) for program in programs)
+    compute = np.zeros((steps, ranks))
+    for program in programs:
+        compute[: len(program.compute_seconds)] += program.compute_seconds
+    rows = [np.repeat(np.arange(len(p.first_message) - 1), np.diff(p.first_message)) for p in programs]
+    row = np.concatenate(rows)
+    order = np.argsort(row, kind="stable")
+    first = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=steps * ranks))]).astype(np.int64)
+    destination, volume = (
+        np.concatenate([getattr(p, name) for p in programs])[order] for name in ("destination", "volume_bytes")
+    )
+    return programs[0]._replace(
+        compute_seconds=compute, first_message=first, destination=destination, volume_bytes=volume
+    )

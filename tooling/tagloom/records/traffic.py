@@ -38,7 +38,34 @@ class Traffic:
         self.volume_bytes.setflags(write=False)
         self.messages.setflags(write=False)
 
+    def among(self, hosts: NDArray[np.int64]) -> Traffic:
+        """Return the traffic among some hosts, given by index, as arrays of all hosts."""
+        inside = np.zeros(len(self.messages), np.bool_)
+        inside[hosts] = True
+        both = inside[:, None] & inside
+        return replace(self, volume_bytes=self.volume_bytes * both, messages=self.messages * both)
+
     def of_hosts(self, kept: Sequence[int]) -> Traffic:
         """Return the traffic among some hosts, given by index."""
         both = np.ix_(kept, kept)
         return replace(self, volume_bytes=self.volume_bytes[both], messages=self.messages[both])
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What the hosts of one network run, in arrays of all hosts; all runs of a fabric begin at once."""
+
+    hosts: NDArray[np.int64]
+    traffic: Traffic
+
+
+def together(runs: Sequence[Run]) -> Traffic:
+    """Return the sum of several networks' traffic, for as long as the longest of their runs, if all are known."""
+    each = [run.traffic for run in runs]
+    seconds = [traffic.seconds for traffic in each if traffic.seconds is not None]
+    return Traffic(
+        np.sum([traffic.volume_bytes for traffic in each], axis=0),
+        np.sum([traffic.messages for traffic in each], axis=0),
+        max(seconds) if len(seconds) == len(each) else None,
+        tuple(dict.fromkeys(remark for traffic in each for remark in traffic.remarks)),
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import islice
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -410,7 +410,8 @@ def forecast_payload(forecast: Forecast, fabric: Fabric | None = None) -> dict[s
     cut = forecast.interruption
     payload["interruptions"] = [] if cut is None else _interrupted(cut, fabric)
     ordered = forecast.replay is not None and forecast.replay.orders == 1
-    payload["trace" if ordered else "orders"] = None if forecast.replay is None else asdict(forecast.replay)
+    replayed = None if forecast.replay is None else asdict(replace(forecast.replay, networks=()))
+    payload["trace" if ordered else "orders"] = replayed and {k: v for k, v in replayed.items() if k != "networks"}
     payload["orders" if ordered else "trace"] = None
     payload["rate_switch"] = None if forecast.rate_switch is None else asdict(forecast.rate_switch)
     payload["networks"] = {network.name: _network_payload(network) for network in forecast.networks}
@@ -421,6 +422,8 @@ def _network_payload(network: NetworkForecast) -> dict[str, Any]:
     """Return one network's part of a forecast, by its keys of the command line."""
     found = asdict(network)
     del found["name"]
+    base, seconds = network.seconds_base, network.seconds_predicted
+    found["slowdown_percent"] = 100.0 * (seconds - base) / base if base and seconds is not None else None
     return {key: round(value, 12) if isinstance(value, float) else value for key, value in found.items()}
 
 
@@ -432,9 +435,13 @@ def _network_lines(networks: Mapping[str, Mapping[str, Any]]) -> list[str]:
         seconds = "" if ends[0] is None else f"moved in {decimal(ends[0])} s -> {decimal(ends[1])} s; "
         shared = count(network["shared_channels"], "channel")
         load = f"{network['max_channel_load_before']:,.0f} -> {network['max_channel_load_after']:,.0f}"
-        said = (
-            f"{network['volume_bytes']:,.0f} bytes, {seconds}at most {load} on a channel, {shared} shared with others"
-        )
+        run = ""
+        if (base := network["seconds_base"]) is not None:
+            low, high = (decimal(network[f"seconds_predicted_{end}"]) for end in ("low", "high"))
+            between = f" ({low} to {high})" if low != high else ""
+            run = f"a run of {decimal(base)} s -> {decimal(network['seconds_predicted'])} s{between}; "
+        said = f"{run}{network['volume_bytes']:,.0f} bytes, "
+        said += f"{seconds}at most {load} on a channel, {shared} shared with others"
         lines += row("" if lines else "networks", f"{name}: {said}")
     more = len(networks) - NAMED_NETWORKS
     return lines + (row("", f"and {count(more, 'network')} more (--json)") if more > 0 else [])
