@@ -201,7 +201,7 @@ def _figure(report: Report, ports: list[dict[str, Any]]) -> dict[str, Any]:
             for at, port in zip(_around(report, drawn), ports, strict=True)
         ],
         "port_states": [
-            (state, STATE_WORDS[state], sum(each == state for each in report.host_states))
+            (state, STATE_WORDS[state], sum(report.host_states[h] == state for h in np.unique(fabric.host_link)))
             for state in ((ON, SLEEPING) if _sleeps(report) else (ON,))
         ],
         "labelled": len(fabric.links) <= LABELLED_UP_TO,

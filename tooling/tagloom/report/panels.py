@@ -162,9 +162,9 @@ def interruption_panel(cut: Interruption, fabric: Fabric, payload: Mapping[str, 
 def port_rows(report: Report) -> list[Page]:
     """Return every host's port: its name, its state, and the forecast's verdict on its sleep."""
     fabric = report.fabric
-    ports = np.unique(fabric.host_link).tolist()  # of several hosts at one port, the first
-    hosts, states = [fabric.hosts[h] for h in ports], [report.host_states[h] for h in ports]
-    verdicts: Sequence[PortVerdict | None] = report.forecast.ports or (None,) * len(hosts)
+    of_port = np.unique(fabric.host_link, return_inverse=True)[1].tolist()
+    ports: Sequence[PortVerdict | None] = report.forecast.ports or (None,) * len(fabric.hosts)
+    verdicts = [ports[port] for port in of_port]  # hosts that share a port share what is said of it
     return [
         {
             "host": host.name,
@@ -177,7 +177,7 @@ def port_rows(report: Report) -> list[Page]:
             "timeout": f"{verdict.timeout_seconds * 1e6:,.0f} us" if verdict else "",
             "reason": verdict.reason if verdict else "",
         }
-        for host, state, verdict in zip(hosts, states, verdicts, strict=True)
+        for host, state, verdict in zip(fabric.hosts, report.host_states, verdicts, strict=True)
         for switch in (fabric.switches[host.switch],)
     ]
 
