@@ -15,7 +15,7 @@ from tagloom.predict.eee import POWERCONNECT_5548
 from tagloom.predict.energy import Rates
 from tagloom.predict.performance import move
 from tagloom.predict.trace import network_of, rank_ends
-from tagloom.records.simulation import Program, side_by_side
+from tagloom.records.simulation import Program, joined_programs
 from tagloom.records.traffic import Traffic
 from test_every_plan_is_what_frames_do import damaged, families, graphs
 from test_forecasts_of_networks import random_traffic
@@ -86,7 +86,7 @@ def test_each_network_is_done_when_its_last_frame_is_there(fabric, data):
     fabric, build = drawn
     everyone = len(fabric.hosts)
     groups = list(fabric.networks.values())
-    program = side_by_side([messages(data.draw, hosts.tolist(), everyone) for hosts in groups])
+    program = joined_programs([messages(data.draw, hosts.tolist(), everyone) for hosts in groups])
     if not len(program.destination):
         return
     network = network_of(fabric, build.routes, fabric.same_network.astype(float), None, every_link=False)

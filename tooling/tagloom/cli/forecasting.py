@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tagloom.cli.inputs import Findings, sleep_policy, traffic_findings
-from tagloom.cli.runs import NOTHING_RUNS, files_in, what_runs, words_of
+from tagloom.cli.runs import NOTHING_RUNS, exclusive, files_in, what_runs, words_of
 from tagloom.cli.screen import GOOD, NO, Screen
 from tagloom.errors import Finding, InputError
 from tagloom.storage.text import unreadable
@@ -38,6 +38,7 @@ def _predict(args: argparse.Namespace, screen: Screen) -> int:
     rates, eee, power = assumptions_of(args, all_found)
     build = all_found.of(lambda: pipeline.read_build(args.build, states=False))
     words = {option: files_in(each) for option, each in words_of(args).items()}
+    all_found.findings += exclusive(words_of(args))
     all_found.findings += traffic_findings([*words["--traffic"], *words["--profile"]], args.seconds, args.ranks)
     traffic, program, runs = NOTHING_RUNS
     if build is not None:

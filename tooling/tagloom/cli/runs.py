@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from tagloom.cli.inputs import traffic_given
 from tagloom.errors import Finding, InputError
-from tagloom.records.simulation import Program, side_by_side
+from tagloom.records.simulation import Program, joined_programs
 from tagloom.records.traffic import Run, Traffic, together
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tagloom.cli.inputs import Findings
     from tagloom.records.build import Build
@@ -30,6 +30,12 @@ def words_of(args: argparse.Namespace) -> dict[str, list[str]]:
     return {option: getattr(args, option[2:]) or [] for option in OPTIONS}
 
 
+def exclusive(words: Mapping[str, Sequence[str]]) -> list[Finding]:
+    """Return a finding where messages in their order are given beside others."""
+    both = words["--trace"] and (words["--traffic"] or words["--profile"])
+    return [Finding("--trace", "the messages of a run, or --traffic and --profile", "both")] if both else []
+
+
 def files_in(words: Sequence[str]) -> list[Path]:
     """Return the files in words [NETWORK=]FILE, whatever the networks."""
     return [Path(word if Path(word).exists() else word.partition("=")[2] or word) for word in words]
@@ -40,8 +46,6 @@ def what_runs(args: argparse.Namespace, build: Build, all_found: Findings) -> Gi
     from tagloom.read.runs import files_by_network
 
     words, fabric = words_of(args), build.fabric
-    if words["--trace"] and (words["--traffic"] or words["--profile"]):
-        all_found.findings.append(Finding("--trace", "the messages of a run, or --traffic and --profile", "both"))
     files = {
         option: all_found.of(partial(files_by_network, option, words[option], fabric), dict[str, Path]())
         for option in OPTIONS
@@ -68,10 +72,10 @@ def _of_all(args: argparse.Namespace, build: Build, files: dict[str, Path | None
         program, traffic = both if both is not None else (None, None)
         if traffic is not None and args.seconds is not None:
             traffic = replace(traffic, seconds=args.seconds)
-    if told := files["--profile"]:
-        profile = all_found.of(lambda: pipeline.traffic_of(told, fabric, *place, profile=True))
+    if profile_file := files["--profile"]:
+        profile = all_found.of(lambda: pipeline.traffic_of(profile_file, fabric, *place, profile=True))
         if profile is not None:
-            traffic = all_found.of(lambda: with_profile(traffic, profile, f"--profile {told}"))
+            traffic = all_found.of(lambda: with_profile(traffic, profile, f"--profile {profile_file}"))
     return traffic, program, ()
 
 
@@ -101,7 +105,7 @@ def _of_each(args: argparse.Namespace, build: Build, files: dict[str, dict[str, 
         if program is not None:
             programs.append(program_of(fabric, name, program))
     all_found.end()
-    return together([*found.values()]), side_by_side(programs) if programs else None, silent_runs(fabric, found)
+    return together([*found.values()]), joined_programs(programs) if programs else None, silent_runs(fabric, found)
 
 
 def _own(
@@ -119,11 +123,11 @@ def _own(
         program, traffic = both if both is not None else (None, None)
         if traffic is not None and args.seconds is not None:
             traffic = replace(traffic, seconds=args.seconds)
-    if told := files["--profile"]:
-        profile = all_found.of(lambda: pipeline.traffic_of(told, part, *place, profile=True))
+    if profile_file := files["--profile"]:
+        profile = all_found.of(lambda: pipeline.traffic_of(profile_file, part, *place, profile=True))
         if profile is not None:
             given = traffic
-            traffic = all_found.of(lambda: with_profile(given, profile, f"--profile {told}"))
+            traffic = all_found.of(lambda: with_profile(given, profile, f"--profile {profile_file}"))
     return traffic, program
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tagloom.predict.trace import awake, rank_ends
 from tagloom.records.forecast import Replay
-from tagloom.records.simulation import Program, side_by_side
+from tagloom.records.simulation import Program, joined_programs
 from tagloom.records.traffic import Run
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def replay_orders(
         part = kept / steps
         each = zip(sending, counted, kept.tolist(), part.tolist(), strict=True)
         drawn = [_draw(run.traffic.volume_bytes, count, own, some, chance) for run, (count, _), own, some in each]
-        program = side_by_side(drawn)
+        program = joined_programs(drawn)
         uneven = _uneven(program, sending, kept, chance)
         lasting = _Lasting(uneven, kept, sending, before, part * lasts)
         if i == 0 or any(run.traffic.messages is not count for run, (count, _) in zip(sending, counted, strict=True)):

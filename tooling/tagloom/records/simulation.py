@@ -81,7 +81,7 @@ class Program(NamedTuple):
         return np.asarray(8.0 * (self.volume_bytes + self.frames * self.overhead_bytes), np.float64)
 
 
-def side_by_side(programs: Sequence[Program]) -> Program:
+def joined_programs(programs: Sequence[Program]) -> Program:
     """Return one program that runs several, of the same ranks, of which each computes and sends in one of them alone.
 
     A rank that is done early computes nothing more and waits for nobody.
