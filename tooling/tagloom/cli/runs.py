@@ -68,7 +68,7 @@ def _of_all(args: argparse.Namespace, build: Build, files: dict[str, Path | None
     if file := files["--traffic"]:
         traffic = all_found.of(lambda: traffic_given(file, fabric, lambda: build.routes, *place))
     if trace := files["--trace"]:
-        both = all_found.of(lambda: read_messages(trace, fabric))
+        both = all_found.of(lambda: read_messages(trace, fabric, args.placement))
         program, traffic = both if both is not None else (None, None)
         if traffic is not None and args.seconds is not None:
             traffic = replace(traffic, seconds=args.seconds)
@@ -119,7 +119,7 @@ def _own(
     if file := files["--traffic"]:
         traffic = all_found.of(lambda: traffic_given(file, part, lambda: _no_history(file), *place))
     if trace := files["--trace"]:
-        both: Any = all_found.of(lambda: read_messages(trace, part))
+        both: Any = all_found.of(lambda: read_messages(trace, part, args.placement))
         program, traffic = both if both is not None else (None, None)
         if traffic is not None and args.seconds is not None:
             traffic = replace(traffic, seconds=args.seconds)

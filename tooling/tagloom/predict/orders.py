@@ -80,7 +80,7 @@ def replay_orders(
         kept = np.array([max(1, round(each * share)) for each in steps.tolist()])
         part = kept / steps
         each = zip(sending, counted, kept.tolist(), part.tolist(), strict=True)
-        drawn = [_draw(run.traffic.volume_bytes, count, own, some, chance) for run, (count, _), own, some in each]
+        drawn = [_draw(run, count, own, some, chance) for run, (count, _), own, some in each]
         program = joined_programs(drawn)
         uneven = _uneven(program, sending, kept, chance)
         lasting = _Lasting(uneven, kept, sending, before, part * lasts)
@@ -142,15 +142,10 @@ def _counted(traffic: Traffic, chance: np.random.Generator) -> tuple[NDArray[np.
     return count, max(1, round(traffic.calls if traffic.calls is not None else float(count.max())))
 
 
-def _draw(
-    volume_bytes: NDArray[np.float64],
-    count: NDArray[np.float64],
-    steps: int,
-    part: float,
-    chance: np.random.Generator,
-) -> Program:
-    """Return a program of `steps` that sends `part` of the messages in random order and computes nothing."""
-    hosts = len(count)
+def _draw(run: Run, count: NDArray[np.float64], steps: int, part: float, chance: np.random.Generator) -> Program:
+    """Return a program of `steps` on a run's hosts that sends `part` of the messages in random order."""
+    hosts, mine = len(run.hosts), np.ix_(run.hosts, run.hosts)
+    count, volume_bytes = count[mine], run.traffic.volume_bytes[mine]
     source, destination = np.nonzero(count)
     wanted = part * count[source, destination]
     sent = (wanted + chance.random(len(wanted))).astype(np.int64)  # the mean is what is wanted
@@ -165,7 +160,7 @@ def _draw(
     each = np.bincount(step[order] * hosts + source[pair], minlength=steps * hosts)
     size = volume_bytes[source, destination] / count[source, destination]
     first = np.concatenate([[0], np.cumsum(each)]).astype(np.int64)
-    return Program(np.arange(hosts), np.zeros((steps, hosts)), first, destination[pair].astype(np.int64), size[pair])
+    return Program(run.hosts, np.zeros((steps, hosts)), first, destination[pair].astype(np.int64), size[pair])
 
 
 class _Lasting(NamedTuple):
@@ -184,8 +179,8 @@ class _Lasting(NamedTuple):
     def with_computing(self, program: Program, each: NDArray[np.float64]) -> Program:
         """Return the program with mean computing seconds of a step, float64[n]."""
         of_rank = np.zeros(self.uneven.shape[1])
-        for run, seconds in zip(self.runs, each.tolist(), strict=True):
-            of_rank[run.hosts] = seconds
+        for ranks, seconds in zip(_ranks(self.runs), each.tolist(), strict=True):
+            of_rank[ranks] = seconds
         return program._replace(compute_seconds=of_rank * self.uneven)
 
 
@@ -194,15 +189,21 @@ def _uneven(
 ) -> NDArray[np.float64]:
     drawn = chance.gamma(UNEVEN**-2, UNEVEN**2, program.compute_seconds.shape)
     has = np.zeros(drawn.shape, np.bool_)
-    for run, own in zip(runs, steps.tolist(), strict=True):
-        has[:own, run.hosts] = True
+    for ranks, own in zip(_ranks(runs), steps.tolist(), strict=True):
+        has[:own, ranks] = True
     return np.where(has, drawn, 0.0)
 
 
 def _ends(network: Network, program: Program, runs: Sequence[Run]) -> NDArray[np.float64]:
     """Return when each run is done, float64[n] in seconds."""
     ends = rank_ends(network, program)
-    return np.array([ends[run.hosts].max() for run in runs])
+    return np.array([ends[ranks].max() for ranks in _ranks(runs)])
+
+
+def _ranks(runs: Sequence[Run]) -> list[NDArray[np.int64]]:
+    """Return the ranks of each run, of one for each host, run after run."""
+    sizes = [len(run.hosts) for run in runs]
+    return np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
 
 
 def _computing(program: Program, lasting: _Lasting) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -70,8 +70,8 @@ def replay_run(
 ) -> list[Replay]:
     """Return replays of a run with every link on and awake, then as forecast, without sleep and with it.
 
-    One for each of `afters`, which differ in how they sleep alone. `networks` are the ranks of each of several networks
-    of hosts, whose runs the program joins.
+    One for each of `afters`, which differ in how they sleep alone. `networks` are the hosts of several networks,
+    whose runs the program joins.
     """
     first, second = (rank_ends(network, program) for network in (before, awake(afters[0])))
     steps, ranks = program.compute_seconds.shape
@@ -85,7 +85,7 @@ def replay_run(
     found = []
     for after in afters:
         ends = rank_ends(after, program)
-        parts = tuple(of(ends, mine) for mine in networks)
+        parts = tuple(of(ends, np.flatnonzero(np.isin(program.host, mine))) for mine in networks)
         found.append(replace(of(ends, np.arange(ranks)), networks=parts))
     return found
 

@@ -47,17 +47,8 @@ def run_of(fabric: Fabric, network: str, traffic: Traffic) -> Run:
 
 
 def program_of(fabric: Fabric, network: str, program: Program) -> Program:
-    """Return a program of all hosts, from one of the hosts of one network alone."""
-    hosts, everyone = fabric.networks[network], len(fabric.hosts)
-    steps, ranks = program.compute_seconds.shape
-    compute = np.zeros((steps, everyone))
-    compute[:, hosts] = program.compute_seconds
-    sent = np.zeros((steps, everyone), np.int64)
-    sent[:, hosts] = np.diff(program.first_message).reshape(steps, ranks)
-    first = np.concatenate([[0], np.cumsum(sent.ravel())]).astype(np.int64)
-    return program._replace(
-        host=np.arange(everyone), compute_seconds=compute, first_message=first, destination=hosts[program.destination]
-    )
+    """Return a program on the hosts of the fabric, from one on those of one network alone."""
+    return program._replace(host=fabric.networks[network][program.host])
 
 
 def silent_runs(fabric: Fabric, runs: Mapping[str, Run]) -> tuple[Run, ...]:

@@ -82,24 +82,29 @@ class Program(NamedTuple):
 
 
 def joined_programs(programs: Sequence[Program]) -> Program:
-    """Return one program that runs several, of the same ranks, of which each computes and sends in one of them alone.
+    """Return one program that runs several side by side: the ranks of the first, then those of the next, and so on.
 
-    A rank that is done early computes nothing more and waits for nobody.
+    A rank whose program has fewer steps computes nothing more in the others, and waits for nobody.
     """
     if len(programs) == 1:
         return programs[0]
-    ranks = programs[0].compute_seconds.shape[1]
-    steps = max(len(program.compute_seconds) for program in programs)
-    compute = np.zeros((steps, ranks))
-    for program in programs:
-        compute[: len(program.compute_seconds)] += program.compute_seconds
-    rows = [np.repeat(np.arange(len(p.first_message) - 1), np.diff(p.first_message)) for p in programs]
+    ranks = np.array([len(program.host) for program in programs])
+    start, steps = np.cumsum(ranks) - ranks, max(len(program.compute_seconds) for program in programs)
+    compute, rows, awaited = np.zeros((steps, int(ranks.sum()))), [], []
+    for program, first, mine in zip(programs, start.tolist(), ranks.tolist(), strict=True):
+        compute[: len(program.compute_seconds), first : first + mine] = program.compute_seconds
+        sent = np.repeat(np.arange(len(program.first_message) - 1), np.diff(program.first_message))
+        rows.append(sent // mine * compute.shape[1] + first + sent % mine)
+        awaited.append(program.awaited if len(program.awaited) else sent // mine)
     row = np.concatenate(rows)
     order = np.argsort(row, kind="stable")
-    first = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=steps * ranks))]).astype(np.int64)
-    destination, volume = (
-        np.concatenate([getattr(p, name) for p in programs])[order] for name in ("destination", "volume_bytes")
-    )
+    destination = np.concatenate([p.destination + first for p, first in zip(programs, start.tolist(), strict=True)])
+    later = any(len(program.awaited) for program in programs)
     return programs[0]._replace(
-        compute_seconds=compute, first_message=first, destination=destination, volume_bytes=volume
+        host=np.concatenate([program.host for program in programs]),
+        compute_seconds=compute,
+        first_message=np.concatenate([[0], np.cumsum(np.bincount(row, minlength=compute.size))]).astype(np.int64),
+        destination=destination[order],
+        volume_bytes=np.concatenate([program.volume_bytes for program in programs])[order],
+        awaited=np.concatenate(awaited)[order] if later else np.empty(0, np.int64),
     )
