@@ -331,4 +331,7 @@ def test_what_a_switch_runs_and_has_not_saved_is_saved_before_it_is_armed(ring):
 def test_the_preview_names_the_switches_that_cannot_be_armed(ring):
     page = ring.answer("apply", "change", "--confirm", "1h", "--check")
     assert any("s2" in each and "PowerConnect 5324" in each and "reload" in each for each in page["remarks"])
+    assert page["next"] == "" or "--confirm 1h" in page["next"]
+    shown = commands.run(["apply", "change", "--confirm", "1h", "--check", "-i", ring.rack], ring.home).stdout
+    assert "tagloom apply change --confirm 1h" in " ".join(shown.split())
     assert ring.answer("apply", "change", "--check")["remarks"] == []

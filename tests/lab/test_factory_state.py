@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import socket
+from pathlib import Path
 
 import paramiko
 import pytest
@@ -191,6 +192,96 @@ def test_bootstrap_brings_a_switch_from_the_factory_to_the_inventorys_login(fact
     telnet = ["--telnet", process.console(factory, f"s{number}")["telnet"]]
     page = bootstrap(capfd, place, "--switch", f"s{number}", *telnet)
     assert page["enrolled"] == [], "a second time it logs in, types the same, and knows the key"
+
+
+@pytest.fixture
+def own_key(tmp_path):
+    """Make an RSA key of the operator's, as ssh-keygen writes it."""
+    key = paramiko.RSAKey.generate(2048)
+    key.write_private_key_file(tmp_path / "id_rsa")
+    (tmp_path / "id_rsa.pub").write_text(f"ssh-rsa {key.get_base64()} ops@here\n")
+    return tmp_path / "id_rsa"
+
+
+def key_login(directory, number, key, password, info):
+    known = str(directory / "known_hosts")
+    access = Access(
+        "127.0.0.1", info.ports[f"s{number}"], "ops", password, known_hosts=known, fast_cli=True, key_file=str(key)
+    )
+    with connect(f"s{number}", platforms.load(ALL[number]), access) as connection:
+        return connection.running_configuration()
+
+
+CISCOS = [number for number in range(len(ALL)) if ALL[number].startswith("cisco")]
+
+
+@pytest.mark.parametrize("number", few([*CISCOS, *range(len(MODELS))], 0, 2, 4), ids=lambda number: ALL[number])
+def test_a_key_of_the_operators_logs_in_besides_the_password(factory, number, tmp_path, own_key, capfd):
+    place = site(factory, tmp_path / "site")
+    words = ["--switch", f"s{number}", *lines_of(factory, number, "serial"), "--user-key", f"{own_key}.pub"]
+    bootstrap(capfd, place, *words)
+    info = process.read_info(factory)
+    text = key_login(place, number, own_key, "first-day-9", info)
+    assert "crypto key pubkey-chain ssh" in text
+    if number in CISCOS:  # "auto-login": nothing else is asked
+        assert key_login(place, number, own_key, "", info) == text
+        other = paramiko.RSAKey.generate(2048)
+        other.write_private_key_file(tmp_path / "other")
+        with pytest.raises(DeviceError, match="refused"):
+            key_login(place, number, tmp_path / "other", "wrong", info)
+    assert login(place, number, "ops", "first-day-9", info) == text
+    process.reboot(factory, f"s{number}")
+    assert key_login(place, number, own_key, "first-day-9", info) == text, "it was saved"
+
+
+def test_the_key_that_an_inventory_logs_in_with_is_written_without_being_named(rack, tmp_path, own_key, capfd):
+    place, out = site(rack, tmp_path / "site"), tmp_path / "out"
+    bootstrap(capfd, place, "-o", out)
+    assert "pubkey" not in (out / "s0.txt").read_text()
+    variables = yaml.safe_load((place / "group_vars/all.yml").read_text())
+    variables["ansible_ssh_private_key_file"] = str(own_key)
+    (place / "group_vars/all.yml").write_text(yaml.safe_dump(variables))
+    bootstrap(capfd, place, "-o", out)
+    rows = re.findall("key-string row (.*)", (out / "s0.txt").read_text())
+    assert "".join(rows) == Path(f"{own_key}.pub").read_text().split()[1]
+    assert max(map(len, rows)) <= 40
+
+
+def test_a_user_key_that_is_none_is_told_with_all_else(rack, tmp_path, capfd):
+    place, out = site(rack, tmp_path / "site"), tmp_path / "out"
+    (tmp_path / "id_ed25519.pub").write_text("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA ops@here\n")
+    (tmp_path / "torn.pub").write_text("ssh-rsa AAAAB3Nz!\n")
+    for name, words in (("id_ed25519.pub", "ssh-ed25519"), ("torn.pub", "ssh-rsa"), ("none.pub", "")):
+        page = bootstrap(capfd, place, "-o", out, "--switch", "s99", "--user-key", tmp_path / name, expect=2)
+        assert [each["where"] for each in page["findings"]] == ["--switch", "--user-key"]
+        assert words in page["findings"][1]["actual"]
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("number", few(CISCOS, 0), ids=lambda number: ALL[number])
+def test_a_user_of_the_factory_who_still_gets_in_is_named_with_what_removes_them(factory, number, tmp_path, capfd):
+    place, name = site(factory, tmp_path / "site"), f"s{number}"
+    words = ["--switch", name, *lines_of(factory, number, "telnet")]
+    assert bootstrap(capfd, place, *words)["factory_user"] == "", "where making another one removes them"
+    process.quirks(factory, {name: {"keeps_factory": True}})
+    assert bootstrap(capfd, place, *words)["factory_user"] == "cisco"
+    command = ["bootstrap", str(place / "fabric.yml"), "--network", "127.0.0.0/8", *words]
+    assert main(command) == 0
+    shown = capfd.readouterr().out
+    assert f"{name} still lets cisco in" in shown
+    assert "no username cisco" in shown
+    line = Line(factory, name, "serial")
+    for typed, then in (
+        ("", ":"),
+        ("ops", "Password:"),
+        ("first-day-9", ">"),
+        ("enable", "#"),
+        ("configure", "(config)#"),
+    ):
+        line.type(typed, then)
+    line.type("no username cisco", "(config)#")
+    line.type("exit", "#")
+    assert bootstrap(capfd, place, *words)["factory_user"] == ""
 
 
 def test_another_key_than_the_enrolled_one_is_refused_with_the_command_that_takes_it(factory, tmp_path, capfd):

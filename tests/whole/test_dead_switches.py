@@ -115,6 +115,20 @@ def test_a_new_box_of_any_command_line_takes_the_place_of_a_dead_one(model, tmp_
         assert held(terminal, *OTHERS) == {name: whole[name] for name in OTHERS}
 
 
+def test_a_switch_managed_over_the_fabrics_own_links_is_not_replaced_and_nothing_is_typed(tmp_path):
+    terminal = Terminal(tmp_path)
+    ways = 'management: {vlan: 40, controller: "s0:g24", links: ["s0:g1", "s1:g2", "s2:g2"]}\n'
+    (terminal.home / "f.yml").write_text(PLAN + ways)
+    terminal("plan", "f.yml", "-o", "b")
+    with terminal.lab("f.yml"):
+        process.fault(terminal.rack, "s1", "factory")
+        before, typed = held(terminal), commands(terminal)
+        page = terminal.answer("replace", "s1", *console(terminal, "--new-key"), "--build", "b", expect=1)
+        assert "a way that is not the fabric's" in page["refused"]
+        assert "port of its own" in page["next"]
+        assert (held(terminal), commands(terminal)) == (before, typed)
+
+
 @pytest.mark.long
 def test_a_box_that_is_not_new_or_is_not_the_one_or_has_another_key_is_refused_with_what_leads_on(terminal):
     process.fault(terminal.rack, "s1", "factory")

@@ -190,6 +190,7 @@ class _OnePiece(SSHChannel):
 class Access:
     """How a switch is reached; secrets are kept out of its `repr`.
 
+    key_file           the operator's private key, offered before the password; "" = none
     known_hosts        the OpenSSH file its host key must be in; "" = the user's own
     host_key_checking  false takes any key: only where the operator says so
     fast_cli           short silences at the login; a real 5324 needs the long ones
@@ -206,6 +207,7 @@ class Access:
     user: str = ""
     password: str = field(default="", repr=False)
     enable_password: str = field(default="", repr=False)
+    key_file: str = ""
     known_hosts: str = ""
     host_key_checking: bool = True
     fast_cli: bool = False
@@ -219,7 +221,7 @@ class Access:
     OUT_OF_BAND: ClassVar = "tagloom_out_of_band"  # whether no VLAN can cut the way to it
     VARIABLES: ClassVar = (
         *("inventory_hostname", "ansible_host", "ansible_port"),
-        *("ansible_user", "ansible_password", "ansible_become_password"),
+        *("ansible_user", "ansible_password", "ansible_become_password", "ansible_ssh_private_key_file"),
         *("tagloom_known_hosts", "tagloom_host_key_checking", "tagloom_fast_cli", "tagloom_echo"),
         "tagloom_careful",
         *("tagloom_login_seconds", "tagloom_answer_seconds", "tagloom_become", "tagloom_save_to"),
@@ -253,6 +255,7 @@ class Access:
             user=str(say("ansible_user") or ""),
             password=str(say("ansible_password") or ""),
             enable_password=str(say("ansible_become_password") or ""),
+            key_file=str(say("ansible_ssh_private_key_file") or ""),
             known_hosts=str(say("tagloom_known_hosts") or ""),
             host_key_checking=flag("tagloom_host_key_checking", True),
             fast_cli=flag("tagloom_fast_cli", False),
@@ -263,6 +266,9 @@ class Access:
             login_seconds=number("tagloom_login_seconds", LOGIN_SECONDS),
             answer_seconds=number("tagloom_answer_seconds", ANSWER_SECONDS),
         )
+        if access.key_file and not Path(access.key_file).expanduser().is_file():
+            where = f"{variables.get('inventory_hostname')}: ansible_ssh_private_key_file"
+            wrong.append(Finding(where, "a private key", access.key_file))
         if wrong:
             raise InputError(wrong)
         return access
@@ -331,7 +337,8 @@ class Session:
             port=access.port,
             username=access.user,
             password=access.password,
-            use_keys=keys,
+            use_keys=keys or bool(access.key_file),
+            key_file=access.key_file or None,
             allow_agent=keys,
             conn_timeout=access.login_seconds,
             banner_timeout=access.login_seconds,

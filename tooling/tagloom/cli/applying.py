@@ -344,6 +344,7 @@ def _again(args: argparse.Namespace, result: Any) -> str:
     words = [
         args.command,
         *(["--resume"] if getattr(args, "resume", False) else [str(args.build)] if args.build else []),
+        *([f"--confirm {args.confirm}"] if getattr(args, "confirm", "") else []),
     ]
     allowed = dict.fromkeys(args.allow or [])
     if not result.interrupted.hitless and "interrupt" not in allowed:

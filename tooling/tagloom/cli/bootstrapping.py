@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import ipaddress
 import os
 import re
@@ -48,11 +49,12 @@ def _bootstrap(args: argparse.Namespace, screen: Screen) -> int:
     typed = bool(args.serial or args.telnet)
     secretly = args.secrets or typed
     snmp = wrong.of(lambda: snmp_given(inventory, secretly=secretly))
+    user_key = wrong.of(lambda: user_key_in(Path(args.user_key))) if args.user_key else None
     wrong.end()
     assert fabric is not None and addresses is not None  # noqa: S101, PT018 - else there are findings
     access = logins(args, inventory) if inventory is not None else {}
     contacts = {
-        name: contact_of(args, name, address, network, access.get(name), snmp, secretly=secretly)
+        name: contact_of(args, name, address, network, access.get(name), snmp, secretly=secretly, user_key=user_key)
         for name, address in addresses.items()
     }
     ports = dict(zip((s.name for s in fabric.switches), fabric.used_ports, strict=True))
@@ -78,7 +80,8 @@ def _bootstrap(args: argparse.Namespace, screen: Screen) -> int:
     screen.say(
         "next      tagloom bootstrap with --switch S and --serial or --telnet types them, and enrols the host key"
     )
-    screen.answer({"written": list(map(str, written)), "configured": [], "known_hosts": None, "enrolled": []})
+    nobody: dict[str, Any] = {"configured": [], "known_hosts": None, "enrolled": [], "factory_user": ""}
+    screen.answer({"written": list(map(str, written)), **nobody})
     return GOOD
 
 
@@ -191,8 +194,12 @@ def contact_of(
     snmp: Credentials | None,
     *,
     secretly: bool,
+    user_key: str | None = None,
 ) -> FirstContact:
-    """Return what a switch is told of itself. Raises InputError where a secret is lacking, or no console takes it."""
+    """Return what a switch is told of itself; the user's key is that beside the inventory's where none is given.
+
+    Raises InputError where a secret is lacking, or no console takes it.
+    """
     from tagloom.platforms.first_contact import PASSWORD, FirstContact
 
     user = args.user or (access.user if access else "") or "admin"
@@ -209,7 +216,29 @@ def contact_of(
         wrong.append(Finding(f"{name}: ansible_user", rule, user))
     if wrong:
         raise InputError(wrong)
-    return FirstContact(address, str(network.netmask), user, password, args.gateway, snmp)
+    beside = Path(f"{access.key_file}.pub").expanduser() if access is not None and access.key_file else None
+    if user_key is None and beside is not None and beside.is_file():
+        user_key = user_key_in(beside, f"{name}: ansible_ssh_private_key_file")
+    return FirstContact(address, str(network.netmask), user, password, args.gateway, user_key or "", snmp)
+
+
+def user_key_in(path: Path, where: str = "--user-key") -> str:
+    """Return the key of a public key file, in base 64. Raises InputError for all but RSA keys."""
+    from tagloom.storage.text import read_text
+
+    rule = "a public RSA key, as ssh-keygen -t rsa writes it into a file .pub"
+    try:
+        kind, _, rest = read_text(path, rule).strip().partition(" ")
+    except InputError as error:
+        raise InputError([Finding(where, rule, f"{path}, {error.findings[0].actual}")]) from None
+    key = rest.split(" ")[0]
+    try:
+        good = kind == "ssh-rsa" and base64.b64decode(key, validate=True)[4:11] == b"ssh-rsa"
+    except ValueError:
+        good = False
+    if not good:
+        raise InputError([Finding(where, rule, f"{path}, {kind[:20] or 'empty'}")])
+    return key
 
 
 def _is_word(text: str) -> bool:
@@ -253,15 +282,47 @@ def _type(
             wrong = mistaken(switch.model, connection.identity(), switch.name)
     if wrong:
         raise InputError(wrong)
+    left = factory_user_left(switch, access, known_hosts)
     if not is_looked_in(access, inventory):
         screen.remark(f"note      pushes look in ~/.ssh/known_hosts: give all hosts tagloom_known_hosts: {known_hosts}")
     screen.say(
         f"login     {access.user} at {access.host}:{access.port} works",
         f"host key  {key.get_name()} {key.fingerprint} {'enrolled' if enrolled else 'is the one'} in {known_hosts}",
     )
-    payload = {"written": [], "configured": [switch.name], "known_hosts": str(known_hosts)}
+    screen.say(*factory_user_lines(switch.name, left))
+    payload = {"written": [], "configured": [switch.name], "known_hosts": str(known_hosts), "factory_user": left}
     screen.answer({**payload, "enrolled": [switch.name] if enrolled else []})
     return GOOD
+
+
+def factory_user_left(switch: Switch, access: Access, known_hosts: Path) -> str:
+    """Return the user of the factory where the password of the factory still lets anybody in over SSH, else "".
+
+    No manual that was read says whether Cisco's goes once another user is made, so it is tried.
+    """
+    from tagloom import platforms
+    from tagloom.adapters.connect import connect
+
+    platform = platforms.of(switch)
+    if platform.factory_login is None:
+        return ""
+    user, password = platform.factory_login
+    anybody = replace(access, user=user, password=password, key_file="", known_hosts=str(known_hosts))
+    try:
+        with connect(switch.name, platform, anybody):
+            return user
+    except DeviceError:
+        return ""
+
+
+def factory_user_lines(name: str, user: str) -> tuple[str, ...]:
+    """Return what to tell the operator of a user of the factory who still gets in; nothing where there is none."""
+    if not user:
+        return ()
+    return (
+        f"open      {name} still lets {user} in with the password that every such switch has from its factory",
+        f"next      on {name}: configure, no username {user}, exit, copy running-config startup-config (likely words)",
+    )
 
 
 def known_hosts_of(access: Access, inventory: Path) -> Path:
@@ -310,6 +371,12 @@ def add(commands: Commands) -> None:
     bootstrap.add_argument("--network", required=True, metavar="NET", help="the switches' own, such as 192.0.2.0/24")
     bootstrap.add_argument("--gateway", default="", metavar="ADDRESS", help="the router of that network")
     bootstrap.add_argument("--user", default="", metavar="NAME", help="the user to make (default: the inventory's)")
+    bootstrap.add_argument(
+        "--user-key",
+        default="",
+        metavar="FILE",
+        help="a public RSA key that may log in too (default: that beside the inventory's ansible_ssh_private_key_file)",
+    )
     bootstrap.add_argument("--secrets", action="store_true", help="write passwords too, in files of mode 0600")
     bootstrap.add_argument("--switch", default="", metavar="S", help="only this switch")
     bootstrap.add_argument("--serial", default="", metavar="LINE", help="type the lines there, such as /dev/ttyUSB0")

@@ -14,6 +14,8 @@ from tagloom.cli.applying import context_of, prove_and_apply, pushed_payload
 from tagloom.cli.bootstrapping import (
     SERVER_SECONDS,
     contact_of,
+    factory_user_left,
+    factory_user_lines,
     is_looked_in,
     known_hosts_of,
     logins,
@@ -57,6 +59,7 @@ class _Box:
 def _replace(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.apply.playbook import Ansible
     from tagloom.operate import prepare
+    from tagloom.operate.replacing import refuse_managed_over_links
 
     wrong = Findings()
     site = wrong.of(lambda: site_of(args))
@@ -74,6 +77,7 @@ def _replace(args: argparse.Namespace, screen: Screen) -> int:
         with screen.waiting("proving what would be pushed"):
             prepared = stack.enter_context(prepare.prepared_copy(build, site))
         switch = _switch_of(prepared, args.switch)
+        refuse_managed_over_links(prepared.fabric)  # before anything is typed at a console
         if not prepared.proof.proven:
             rule = "nothing goes to a switch that was not proven"
             raise PlanError(rule, str(next(iter(prepared.proof.findings), "")), f"tagloom verify {build}")
@@ -309,6 +313,8 @@ def _let_in(
             wrong = mistaken(box.switch.model, connection.identity(), name)
         if wrong:
             raise InputError(wrong)
+    payload["factory_user"] = factory_user_left(box.switch, access, box.known_hosts)
+    screen.say(*factory_user_lines(name, payload["factory_user"]))
 
 
 def _join(args: argparse.Namespace, screen: Screen, site: Any, build: Path, payload: dict[str, Any]) -> int:

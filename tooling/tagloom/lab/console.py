@@ -7,11 +7,12 @@ data; what they do differs where the methods below say so.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from tagloom.lab import shows
+from tagloom.lab.device import USER_KEYS
 from tagloom.lab.help_pages import help_page
 from tagloom.lab.returns import Returns
 from tagloom.platforms.grammar import CONFIG, ContextKind, Grammar
@@ -112,9 +113,9 @@ class Console:
     answer is always behind the echo of what it answers, however far ahead a client types.
     """
 
-    def __init__(self, device: Device, *, serial: bool = False) -> None:
+    def __init__(self, device: Device, *, serial: bool = False, known: bool = False) -> None:
         self.device = device
-        self._serial = serial
+        self._serial, self._known = serial, known
         self.family = FAMILIES[Grammar.of(device.platform).code]
         self.closed = False
         self._grammar = Grammar.of(device.platform)
@@ -133,6 +134,7 @@ class Console:
         self._waiting: list[str] = []
         self._header: tuple[str, ...] = ()
         self._editing: Interpreter | None = None
+        self._whose = ""  # key is typed in the block of users' keys
         self._block = ""  # of lines that are none of tagloom's, which the interpreter does not know
         self._instead = ""
 
@@ -149,9 +151,9 @@ class Console:
     def start(self) -> str:
         """Greet: the login dialog of ROS, or the prompt where SSH has asked for the password.
 
-        A serial line or telnet asks in every family, where there is any user.
+        A serial line or telnet asks in every family, where there is any user. One who is `known` is asked nothing.
         """
-        if bool(self.device.users) if self._serial else self.family.login_in_shell:
+        if bool(self.device.users) if self._serial else self.family.login_in_shell and not self._known:
             return _RETURN + self._ask(self.family.user_question, self._user_name)
         return _RETURN + self._prompt()
 
@@ -440,18 +442,34 @@ class Console:
         return (text.replace("\n", _RETURN) + _RETURN if text else "") + self._prompt()
 
     def _opens_block(self, line: str) -> bool:
-        """Return whether a line opens the block of a VLAN's address in a family where tagloom writes none there."""
-        return line.startswith("interface vlan ") and "interface vlan " in self._grammar.foreign_blocks
+        """Return whether a line opens the block of users' keys, or of a VLAN's address where tagloom has none there."""
+        of_address = line.startswith("interface vlan ") and "interface vlan " in self._grammar.foreign_blocks
+        return of_address or line == USER_KEYS
 
     def _take_in_block(self, line: str) -> str:
         if not self._block:
             self._block = line
+        elif self._block == USER_KEYS:
+            return self._take_user_key(line)
         elif line == "exit":
             self._block = ""
         elif self._grammar.is_foreign(ContextKind.INTERFACE_VLAN, line):
             self.device.foreign.take(self._block, line)
         else:
             return self._grammar.error("ports")
+        return ""
+
+    def _take_user_key(self, line: str) -> str:
+        """Take a line of the block of users' keys, in which that of each user is a block of its own."""
+        if line == "exit":
+            self._block, self._whose = (USER_KEYS, "") if self._whose else ("", "")
+        elif re.fullmatch(r"user-key \S+ rsa", line):
+            self._whose = line
+            self.device.foreign.take(USER_KEYS, line)
+        elif self._whose and re.fullmatch(r"key-string row \S{1,160}", line):
+            self.device.foreign.take(USER_KEYS, line)
+        else:
+            return self._grammar.error("unknown")
         return ""
 
     def _delete_line(self, line: str) -> str:
@@ -506,6 +524,8 @@ class Console:
             return self._answer(
                 "RSA key generation started, this may take a few minutes....\nRSA key generation complete."
             )
+        if line.removeprefix("no username ") in device.factory_users:
+            device.quirks = replace(device.quirks, keeps_factory=False)
         if any(self._grammar.is_foreign(context.kind, words) for words in (line, line.removeprefix("no "))):
             device.foreign.take("" if context == CONFIG else self._grammar.enter(context), line)
             return self._answer()

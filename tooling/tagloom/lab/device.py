@@ -36,6 +36,7 @@ class Quirks:
     locked         `configure` is always refused: another application holds the configuration database
     exclusive      `configure` is refused while another session is in it
     mute           its SNMP agent answers nothing
+    keeps_factory  the user of the factory stays when others are made, until `no username` names it
     hide           a regular expression; objects whose identifiers it finds are not there for SNMP
     """
 
@@ -48,6 +49,7 @@ class Quirks:
     locked: bool = False
     exclusive: bool = False
     mute: bool = False
+    keeps_factory: bool = False
     hide: str = ""
 
     @classmethod
@@ -73,6 +75,7 @@ class Quirks:
         return cls(**values)
 
 
+USER_KEYS = "crypto key pubkey-chain ssh"  # the block of users' keys
 # Lines of which a later one replaces an earlier one.
 _SINGLE = re.compile(r"hostname|description|mtu|ip address|enable password|username \S+")
 
@@ -110,7 +113,9 @@ class UnmanagedConfig:
     def text(self) -> str:
         """Return the lines as a running configuration shows them: blocks first, then what is global."""
         parts = [
-            "\n".join([header, *lines, "exit"]) for header, lines in sorted(self.blocks.items()) if header and lines
+            "\n".join([header, *lines, "exit", *(["exit"] if header == USER_KEYS else [])])
+            for header, lines in sorted(self.blocks.items())
+            if header and lines
         ]
         return "\n".join([*parts, *self.blocks.get("", [])]) + "\n"
 
@@ -342,7 +347,26 @@ class Device:
             return {self.user: self.password}
         words = [line.split() for line in self.foreign.blocks.get("", []) if line.startswith("username ")]
         made = {each[1]: each[3].strip('"') for each in words if len(each) > 3 and each[2] == "password"}
+        if made and self.quirks.keeps_factory:
+            return {**self.factory_users, **made}
         return made or self.factory_users
+
+    @property
+    def user_keys(self) -> dict[str, str]:
+        """Return the public RSA keys of users, in base 64."""
+        keys: dict[str, str] = {}
+        user = ""
+        for line in self.foreign.blocks.get(USER_KEYS, []):
+            if line.startswith("user-key "):
+                user = line.split()[1]
+            elif user and line.startswith("key-string row "):
+                keys[user] = keys.get(user, "") + line.split()[2]
+        return keys
+
+    @property
+    def key_is_enough(self) -> bool:
+        """Return whether a user who logs in with a key is asked nothing else."""
+        return "ip ssh pubkey-auth auto-login" in self.foreign.blocks.get("", [])
 
     @property
     def factory_users(self) -> dict[str, str]:

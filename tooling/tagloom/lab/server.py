@@ -76,13 +76,23 @@ class _Login(asyncssh.SSHServer):
         self._connections.discard(self._connection)
 
     def begin_auth(self, username: str) -> bool:
-        del username  # ROS takes authentication "none" of anyone, and asks inside the shell
-        if not self._device.has_modes:
+        # ROS takes authentication "none" of anyone, and asks inside the shell, unless a key says who it is
+        if not self._device.has_modes or (self._device.key_is_enough and username in self._device.user_keys):
             return True
         return not FAMILIES[Grammar.of(self._device.platform).code].login_in_shell
 
     def password_auth_supported(self) -> bool:
         return True
+
+    def public_key_auth_supported(self) -> bool:
+        return bool(self._device.user_keys)
+
+    def validate_public_key(self, username: str, key: asyncssh.SSHKey) -> bool:
+        known = self._device.user_keys.get(username, "")
+        shown = key.export_public_key().decode().split()[1]
+        if shown == known:
+            self._connection.set_extra_info(known=self._device.key_is_enough)
+        return shown == known
 
     def validate_password(self, username: str, password: str) -> bool:
         return self._device.accepts(username, password)
@@ -93,10 +103,10 @@ def mannered(device: Device, console: Console | ShellConsole | RouterOsConsole) 
     return Mannered(console, manner(device.manner, shell=not device.has_modes)) if device.manner else console
 
 
-def _console(device: Device) -> Console | ShellConsole | RouterOsConsole:
-    """Return a new session of the kind that a switch's login opens."""
+def _console(device: Device, *, known: bool = False) -> Console | ShellConsole | RouterOsConsole:
+    """Return a new session of the kind that a switch's login opens; one who is `known` is asked nothing."""
     if device.has_modes:
-        return Console(device)
+        return Console(device, known=known)
     return ShellConsole(device) if device.is_linux else RouterOsConsole(device)
 
 
@@ -112,7 +122,7 @@ async def _show(process: _Process, console: _Console, text: str) -> None:
 
 
 async def _talk(process: _Process, device: Device) -> None:
-    console = mannered(device, _console(device))
+    console = mannered(device, _console(device, known=bool(process.get_extra_info("known"))))
     device.logins += 1
     device.sessions += 1
     device.most_sessions = max(device.most_sessions, device.sessions)
@@ -206,6 +216,6 @@ async def serve(
         encoding="utf-8",
         errors="replace",
         kbdint_auth=False,
-        public_key_auth=False,
+        public_key_auth=True,
         **(LEGACY if legacy else {}),
     )

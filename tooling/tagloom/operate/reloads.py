@@ -22,13 +22,13 @@ def reload_remarks(fabric: Fabric, changed: Collection[str]) -> tuple[str, ...]:
             platform = platforms.of(switch)
             by_title.setdefault(platform.title, (platform, []))[1].append(switch.name)
     return tuple(
-        f"reload: {', '.join(names)} ({title}) {_manner(platform)}" for title, (platform, names) in by_title.items()
+        f"reload: {', '.join(names)} ({title}): {_manner(platform)}" for title, (platform, names) in by_title.items()
     )
 
 
 def _manner(platform: Platform) -> str:
     if platform.is_shell:
-        return "is not told to reboot at a set time, which would end all that runs on it"
+        return "not told to reboot at a set time, which would end all that runs on it"
     if Grammar.of(platform).scheduled_reload is None:
         return "cannot be told to reload at a set time: no words for it are known of its family"
-    return "is told to reload from what it has saved, unless its lines go well; called off once they are saved"
+    return "told to reload from what is saved, unless the lines go well; called off once they are saved"

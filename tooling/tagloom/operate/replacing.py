@@ -19,6 +19,7 @@ from tagloom.records.change import difference
 from tagloom.render import parse_configuration
 from tagloom.render.console_text import clean_lines
 from tagloom.rollout import isolation
+from tagloom.rollout.readmit import refuse_in_band
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from tagloom.apply.outcomes import Outcomes
     from tagloom.operate.prepare import PreparedChange
     from tagloom.operate.waves import ApplyContext
-    from tagloom.records.fabric import Switch
+    from tagloom.records.fabric import Fabric, Switch
     from tagloom.records.rollout import Rollout
     from tagloom.records.switch_state import FabricState, SwitchState
 
@@ -69,6 +70,11 @@ def read_box(switch: Switch, text: str) -> tuple[SwitchState, tuple[Finding, ...
         if line and not line.startswith(_OF_NO_ACCOUNT)
     )
     return parsed.state, tuple(cell_finding(switch.name, each, platform.port_name) for each in changes), tuple(others)
+
+
+def refuse_managed_over_links(fabric: Fabric) -> None:
+    """Raise PlanError for a fabric of which no switch can be isolated, before anything is typed at a console."""
+    refuse_in_band(fabric)
 
 
 def isolate(

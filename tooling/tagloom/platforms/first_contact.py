@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from tagloom.records.snmp import Credentials
 
 FILE = "first-contact.j2"
+KEY_ROW = 40  # characters of a key in a line, as a CBS350 writes its own (public GitHub file 13367031994)
 PASSWORD, AUTH_PASSWORD, PRIV_PASSWORD, COMMUNITY = (
     f"<{word}>" for word in ("password", "auth-password", "priv-password", "community")
 )
@@ -28,7 +30,8 @@ PASSWORD, AUTH_PASSWORD, PRIV_PASSWORD, COMMUNITY = (
 class FirstContact:
     """How a switch is reached afterwards: its address in VLAN 1, its user, and who may read it over SNMP, if anybody.
 
-    `gateway` is "" for none. Secrets are kept out of its `repr`.
+    `user_key` is the user's public RSA key in base 64; it and `gateway` are "" for none. Secrets are kept out of its
+    `repr`.
     """
 
     address: str
@@ -36,6 +39,7 @@ class FirstContact:
     user: str
     password: str = field(repr=False)
     gateway: str = ""
+    user_key: str = ""
     snmp: Credentials | None = field(default=None, repr=False)
 
 
@@ -65,6 +69,7 @@ def first_contact_lines(
         mask=contact.mask,
         gateway=contact.gateway,
         snmp=contact.snmp,
+        key_rows=textwrap.wrap(contact.user_key, KEY_ROW),
         family=family,
         ports=[grammar.enter(Context(ContextKind.INTERFACE, (port,))) for port in ports],
     )

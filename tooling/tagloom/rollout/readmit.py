@@ -99,10 +99,7 @@ def _append_wave(
 
 def _isolated(fabric: Fabric, state: FabricState, s: int) -> FabricState:
     """Return a state with all ports of other switches that lead to switch `s` shut. Raises PlanError."""
-    if fabric.management is not None:
-        rule = "a switch is isolated only where it is reached by a way that is not the fabric's"
-        next_step = "reach it by a port of its own, and take management: out of the fabric file"
-        raise PlanError(rule, "management: goes over the fabric's links", next_step)
+    refuse_in_band(fabric)
     found = dict(state)
     for _, a, port, b, far_port in fabric.cables.tolist():
         if s not in (a, b) or a == b:
@@ -113,6 +110,17 @@ def _isolated(fabric: Fabric, state: FabricState, s: int) -> FabricState:
         enabled[p - 1] = False
         found[neighbour] = replace(found[neighbour], enabled=enabled)
     return found
+
+
+def refuse_in_band(fabric: Fabric) -> None:
+    """Raise PlanError for a fabric whose switches are managed over its own links.
+
+    The switches behind the one that is missing cannot be told to shut their ports to it: the way to them was over it.
+    """
+    if fabric.management is not None:
+        rule = "a switch is isolated only where it is reached by a way that is not the fabric's"
+        next_step = "reach it by a port of its own, and take management: out of the fabric file"
+        raise PlanError(rule, "management: goes over the fabric's links", next_step)
 
 
 def _without_own_vlans(fabric: Fabric, s: int, state: SwitchState) -> SwitchState:
