@@ -26,6 +26,7 @@ from tagloom.lab import process
 from tagloom.lab.device import Quirks
 from tagloom.lab.directory import Order
 from tagloom.operate import waves
+from tagloom.operate.reloads import reload_remarks
 from tagloom.share import share_directory
 from tagloom.verify import Plan, verify
 from waiting import until
@@ -326,6 +327,15 @@ def test_what_a_switch_runs_and_has_not_saved_is_saved_before_it_is_armed(ring):
     assert "hostname renamed" in process.configurations(ring.rack)[name]
     state = ring.running()
     assert state[name] == ring.order.state_after(state[name], name, wave - 1)
+
+
+@pytest.mark.parametrize("model", [model for model in platforms.models() if platforms.load(model).netmiko_driver])
+def test_every_model_that_is_pushed_to_has_a_sentence_on_whether_it_reloads(model):
+    fabric = make_fabric("mesh", 2, model=model)
+    (remark,) = reload_remarks(fabric, ["s0"])
+    told = "cisco" in model
+    assert remark.startswith(f"reload: s0 ({platforms.load(model).title}): {'told' if told else ''}")
+    assert told or "not" in remark
 
 
 def test_the_preview_names_the_switches_that_cannot_be_armed(ring):
