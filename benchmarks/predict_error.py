@@ -52,7 +52,8 @@ messages alone; a cell is over both. All numbers are percent of the run.
 - held: how many simulated orders lie in the forecast's interval; it is made for 90
 - width: of the interval over that of nine in ten simulated orders (only where these differ by more than 0.01)
 - score: Winkler's interval score at 90 %, and that of the simulated orders' own quantiles; vagueness costs as misses do
-- trace: error of `--trace` for the same runs, mean and worst
+- TAU, mpiP: error of `--profile` alone, for two of these runs, mean and worst; mpiP does not report who sent to whom
+- trace: error of `--trace` for the same two runs, mean and worst
 - others: mean error, and share held, for programs that send otherwise than is assumed: one message of a process in a
   step, and computing times that vary by 100 %
 
@@ -77,7 +78,7 @@ class Judged:
     """What one forecast and the simulations of it found, in percent of the run.
 
     found   float64[ORDERS], slow-downs of orders as assumed; `others` of other programs
-    traced  float64[TRACES], forecasts from a trace less what the simulation of it found
+    tau, mpip, traced  float64[TRACES], forecasts from a profile or a trace less what the simulation of it found
     """
 
     said: float
@@ -85,6 +86,8 @@ class Judged:
     high: float
     found: NDArray[np.float64]
     others: NDArray[np.float64]
+    tau: NDArray[np.float64]
+    mpip: NDArray[np.float64]
     traced: NDArray[np.float64]
 
 
@@ -143,13 +146,72 @@ def judge(bench: Bench, name: str, busy: float, folder: Path) -> Judged:
         for seed in range(OTHERS // 2)
         for one, uneven in ((True, 0.1), (False, 1.0))
     ]
-    traced = []
+    wrong: dict[str, list[float]] = {"tau": [], "run.mpiP": [], "trace.csv": []}
     for program, true in zip(drawn[:TRACES], found, strict=False):
+        write_tau(folder / "tau", program, seconds)
+        write_mpip(folder / "run.mpiP", program, seconds)
         write_trace(folder / "trace.csv", program)
-        said = tagloom("predict", bench.build, "--trace", folder / "trace.csv", *bench.words)["slowdown_percent"]
-        traced.append(said - true)
+        for file, errors in wrong.items():
+            option = "--trace" if file == "trace.csv" else "--profile"
+            errors.append(
+                tagloom("predict", bench.build, option, folder / file, *bench.words)["slowdown_percent"] - true
+            )
     low, high = page["intervals"].get("slowdown_percent", [page["slowdown_percent"]] * 2)
-    return Judged(page["slowdown_percent"], low, high, found, np.array(others), np.array(traced))
+    wrongs = (np.array(each) for each in wrong.values())
+    return Judged(page["slowdown_percent"], low, high, found, np.array(others), *wrongs)
+
+
+def waits_of(program: Program) -> list[int]:
+    """Return in how many steps each rank is sent something, which it waits for."""
+    steps, ranks = program.compute_seconds.shape
+    step = np.repeat(np.arange(steps * ranks), np.diff(program.first_message)) // ranks
+    awaited = np.zeros((steps, ranks), np.bool_)
+    awaited[step, program.destination] = True
+    return [int(n) for n in awaited.sum(axis=0)]
+
+
+def write_tau(path: Path, program: Program, seconds: float) -> None:
+    """Write what TAU reports with TAU_COMM_MATRIX=1: by rank, its times, its waits, and what it sent to each other."""
+    steps, ranks = program.compute_seconds.shape
+    path.mkdir(exist_ok=True)
+    source = np.repeat(np.arange(steps * ranks), np.diff(program.first_message)) % ranks
+    for rank, waits in enumerate(waits_of(program)):
+        inside = 1e6 * (seconds - float(program.compute_seconds[:, rank].sum()))
+        lines = [
+            "2 templated_functions_MULTI_TIME",
+            "# Name Calls Subrs Excl Incl ProfileCalls #",
+            f'".TAU application" 1 1 {1e6 * seconds - inside:.0f} {1e6 * seconds:.0f} 0 GROUP="TAU_DEFAULT"',
+            f'"MPI_Waitall()  " {waits} 0 {inside:.0f} {inside:.0f} 0 GROUP="MPI"',
+            "0 aggregates",
+        ]
+        for other in range(ranks):
+            sizes = program.volume_bytes[(source == rank) & (program.destination == other)]
+            if len(sizes):
+                numbers = f"{len(sizes)} {sizes.max()!r} {sizes.min()!r} {sizes.mean()!r} {(sizes**2).sum()!r}"
+                lines.append(
+                    f'"Message size sent to node {other}" {numbers.replace("np.float64(", "").replace(")", "")}'
+                )
+        (path / f"profile.{rank}.0.0").write_text("\n".join(lines) + "\n")
+
+
+def write_mpip(path: Path, program: Program, seconds: float) -> None:
+    """Write what mpiP reports of a run: its time, how often ranks waited, and what all sent, to three digits."""
+    ranks = program.compute_seconds.shape[1]
+    inside = seconds - float(program.compute_seconds.sum(axis=0).mean())
+    count, size = len(program.destination), float(program.volume_bytes.sum())
+    lines = [
+        "@ mpiP",
+        "@--- Task Time Statistics (seconds) ---",
+        f"Max {seconds:.6f} {inside:.6f} 0 0",
+        f"Mean {seconds:.6f} {inside:.6f}",
+        f"Aggregate {ranks * seconds:.6f} {ranks * inside:.6f} 1.0",
+        "@--- Aggregate Time (top twenty, descending, milliseconds) ---",
+        f"Waitall 1 {1e3 * ranks * inside:.3g} 1.0 100.0 {sum(waits_of(program))}",
+        "@--- Aggregate Sent Message Size (top twenty, descending, bytes) ---",
+        f"Isend 2 {count} {size:.2e} {size / count:.2e} 100.0",
+        "@--- End of Report ---",
+    ]
+    path.write_text("\n".join(lines) + "\n")
 
 
 def write_trace(path: Path, program: Program) -> None:
@@ -168,7 +230,10 @@ def line(name: str, cases: list[Judged]) -> str:
     """Lay out what was found of some forecasts as one row."""
     found = np.concatenate([case.found for case in cases])
     wrong = np.concatenate([np.abs(case.said - case.found) for case in cases])
-    traced = np.concatenate([np.abs(case.traced) for case in cases])
+    of_files = [
+        np.concatenate([np.abs(part) for part in parts])
+        for parts in zip(*((c.tau, c.mpip, c.traced) for c in cases), strict=True)
+    ]
     astray = np.concatenate([np.abs(case.said - case.others) for case in cases])
     within = np.concatenate([_inside(case, case.found) for case in cases])
     still = np.concatenate([_inside(case, case.others) for case in cases])
@@ -182,7 +247,7 @@ def line(name: str, cases: list[Judged]) -> str:
         f"{100 * within.mean():.0f}",
         f"{np.mean(wide):.2f}" if wide else "-",
         f"{score:.3f} / {best:.3f}",
-        f"{traced.mean():.2f} / {traced.max():.2f}",
+        *(f"{part.mean():.2f} / {part.max():.2f}" for part in of_files),
         f"{astray.mean():.2f}, {100 * still.mean():.0f}",
     )
     return f"| {name} | {' | '.join(cells)} |"
@@ -196,9 +261,9 @@ def _inside(case: Judged, found: NDArray[np.float64]) -> NDArray[np.bool_]:
 def page(folder: Path) -> str:
     """Judge every change with every matrix."""
     lines, every = [TEXT], list[Judged]()
-    head = "| runs | slow-down | error | held | width | score, own | trace | others: error, held |"
+    head = "| runs | slow-down | error | held | width | score, own | TAU | mpiP | trace | others: error, held |"
     for bench in benches(folder):
-        lines += [f"## {bench.name}", "", head, "|---|---|---|---|---|---|---|---|"]
+        lines += [f"## {bench.name}", "", head, "|---|---|---|---|---|---|---|---|---|---|"]
         of_bench: list[Judged] = []
         for name in NAMES:
             cases = [judge(bench, name, busy, folder) for busy in BUSY]
@@ -207,7 +272,7 @@ def page(folder: Path) -> str:
             sys.stderr.write(f"{bench.name}: {lines[-1]}\n")
         lines += [line("all", of_bench), ""]
         every += of_bench
-    return "\n".join([*lines, "## All", "", head, "|---|---|---|---|---|---|---|---|", line("all", every), ""])
+    return "\n".join([*lines, "## All", "", head, "|---|---|---|---|---|---|---|---|---|---|", line("all", every), ""])
 
 
 if __name__ == "__main__":
