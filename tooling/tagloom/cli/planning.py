@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from functools import partial
 from pathlib import Path
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
 
     from tagloom.records.build import Build
     from tagloom.records.fabric import Fabric
+    from tagloom.records.route_set import Sharing
 
 
+SHARDS = 32  # of a cluster whose size nobody said
 LOSSES = ("entries", "links", "switches")
 DEFAULT_MODEL = "powerconnect-5324"
 
@@ -160,7 +163,7 @@ def _verify(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.read import read_fabric
     from tagloom.report import losses, terminal
 
-    if args.paths or args.fdb or args.certificate:
+    if args.paths or args.fdb or args.certificate or args.jobs is not None or args.scheduler:
         return _verify_routes(args, screen)
     if args.what_if not in {"", *LOSSES} and args.build is None:  # `verify --what-if BUILD`
         args.build, args.what_if = Path(args.what_if), LOSSES[0]
@@ -220,7 +223,9 @@ def _verify_routes(args: argparse.Namespace, screen: Screen) -> int:
         beside = ", ".join([*(name for name in ("paths", "fdb") if getattr(args, name)), *others])
         raise InputError([Finding("verify", "--paths FILE or --fdb DIR, and no build", beside or "neither")])
     with screen.waiting("proving"):
-        proof = pipeline.prove_tables(args.fdb) if args.paths is None else pipeline.prove_paths(args.paths)
+        with contextlib.ExitStack() as stack:
+            sharing = _sharing(args, stack)
+            proof = pipeline.prove_tables(args.fdb, sharing) if args.paths is None else pipeline.prove_paths(args.paths)
         if args.certificate and proof.deadlock_free:
             pipeline.write_certificate(proof, args.certificate)
     screen.say(*lossless_lines(proof))
@@ -228,6 +233,21 @@ def _verify_routes(args: argparse.Namespace, screen: Screen) -> int:
         screen.say(f"wrote     {args.certificate}" if proof.deadlock_free else "wrote     nothing: there is a cycle")
     screen.answer(proof.to_json())
     return GOOD if proof.proven else NO
+
+
+def _sharing(args: argparse.Namespace, stack: contextlib.ExitStack) -> Sharing | None:
+    """Return who follows the destinations of tables, None for this process alone. Raises InputError."""
+    if args.jobs is None and args.scheduler is None:
+        return None
+    from tagloom.adapters.workers import workers
+    from tagloom.records.route_set import Sharing
+
+    if args.paths is not None:
+        raise InputError([Finding("--jobs, --scheduler", "destinations of tables, --fdb DIR", "--paths")])
+    if args.jobs is not None and args.jobs < 1:
+        raise InputError([Finding("--jobs", "1 or more", str(args.jobs))])
+    executor = stack.enter_context(workers(args.scheduler, args.jobs))
+    return Sharing(args.jobs or SHARDS, executor.map)
 
 
 def _rollout(args: argparse.Namespace, screen: Screen) -> int:
@@ -419,6 +439,12 @@ def add(commands: Commands) -> None:
         type=Path,
         metavar="DIR",
         help="the same from forwarding tables: links.csv and tables.csv, OpenSM's files, routers' tables in JSON",
+    )
+    verify.add_argument(
+        "--jobs", type=int, metavar="N", help="follow the destinations of --fdb in N shards, each a process by itself"
+    )
+    verify.add_argument(
+        "--scheduler", metavar="ADDRESS", help="follow them on a Dask cluster instead: its scheduler, tcp://host:port"
     )
     verify.add_argument(
         "--certificate",

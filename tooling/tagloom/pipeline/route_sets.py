@@ -13,7 +13,7 @@ from tagloom.verify.lossless import dependencies, prove_lossless
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tagloom.records.route_set import LosslessProof
+    from tagloom.records.route_set import LosslessProof, Sharing
 
 
 def prove_paths(path: Path) -> LosslessProof:
@@ -21,9 +21,9 @@ def prove_paths(path: Path) -> LosslessProof:
     return prove_lossless(read_paths(path))
 
 
-def prove_tables(directory: Path) -> LosslessProof:
+def prove_tables(directory: Path, sharing: Sharing | None = None) -> LosslessProof:
     """Prove the forwarding tables of a directory. Raises InputError."""
-    return prove_lossless(dependencies(read_tables(directory)))
+    return prove_lossless(dependencies(read_tables(directory), sharing))
 
 
 def write_certificate(proof: LosslessProof, path: Path) -> None:

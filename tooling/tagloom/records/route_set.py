@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
     from numpy.typing import NDArray
 
     from tagloom.errors import Finding
@@ -19,6 +21,31 @@ NOT_COVERED = (
     "every host takes what arrives: a network card that sends PAUSE without end stops any network",
     "a frame keeps its priority, and waits for buffers of its next channel alone",
 )
+
+
+class Shard(NamedTuple):
+    """The tables of some destinations, to be followed anywhere; arrays as in `ForwardingTables`."""
+
+    ends: NDArray[np.int32]
+    group: NDArray[np.int32]
+    first: NDArray[np.int32]
+    members: NDArray[np.int32]
+    senders: NDArray[np.bool_]
+
+
+class Followed(NamedTuple):
+    """What following a shard found: cells marked, ascending, the entries that frames met, and how many were missing."""
+
+    marked: NDArray[np.int64]
+    met: int
+    dead: int
+
+
+class Sharing(NamedTuple):
+    """In how many shards destinations are followed, and what runs a function on each, as `map` does."""
+
+    shards: int
+    run: Callable[[Callable[[Shard], Followed], Sequence[Shard]], Iterable[Followed]]
 
 
 class Turn(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -10,11 +11,13 @@ from tagloom.errors import Finding
 from tagloom.graph.cycles import find_cycle, on_cycles, ranks, shortest_through
 from tagloom.graph.kernel import kernel
 from tagloom.graph.rows import places
-from tagloom.records.route_set import DELIVERED, NONE, ForwardingTables, LosslessProof, RouteSet, Turn
+from tagloom.records.route_set import DELIVERED, NONE, Followed, LosslessProof, RouteSet, Shard, Turn
 from tagloom.verify.forbidden_turns import EDGES, fewest_to_remove
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from tagloom.records.route_set import ForwardingTables, Sharing
 
 
 class _Cells(NamedTuple):
@@ -86,27 +89,24 @@ def _cycle(routes: RouteSet, before: NDArray[np.int64], after: NDArray[np.int64]
     return tuple(routes.channels[c] for c in found)
 
 
-def dependencies(tables: ForwardingTables) -> RouteSet:
+def dependencies(tables: ForwardingTables, sharing: Sharing | None = None) -> RouteSet:
     """Follow tables from every sender to every destination, and return what frames hold and wait for.
 
     A frame at a switch may have come over any channel that some sender's frame to the same destination takes there.
-    O(switches + channels in use) per destination.
+    O(switches + channels in use) per destination. Each destination is followed by itself, so `sharing` may have them
+    followed in shards, anywhere: what is marked in one shard or another is what is marked in all at once.
     """
-    switches = len(tables.switches)
-    into = tables.ends[:, 1]
-    of_group = tables.ends[tables.members[tables.first[:-1]], 0]
-    groups = np.bincount(of_group, minlength=switches)
-    by_switch = np.argsort(of_group, kind="stable")
-    first_group = np.concatenate([[0], np.cumsum(groups)])
-    place = np.empty(len(of_group), np.int32)
-    place[by_switch] = np.arange(len(of_group)) - first_group[of_group[by_switch]]
-    incoming = np.argsort(into, kind="stable").astype(np.int32)
-    degree = np.bincount(into, minlength=switches)
-    first_in = np.concatenate([[0], np.cumsum(degree)]).astype(np.int64)
-    start = np.concatenate([[0], np.cumsum(degree * groups)]).astype(np.int64)
-    cells = _Cells(incoming, first_in, groups, place, start, np.zeros(int(start[-1]), np.bool_))
-    senders = np.flatnonzero(tables.senders).astype(np.int32)
-    met, dead = _follow(tables.group, tables.first, tables.members, into.astype(np.int32), senders, cells)
+    cells, by_switch, first_group = _cells(tables.ends, tables.first, tables.members, len(tables.switches))
+    count = len(tables.destinations)
+    bounds = np.linspace(0, count, 1 + max(1, min(sharing.shards if sharing else 1, count))).astype(int).tolist()
+    shards = [  # a list: Dask maps over nothing else
+        Shard(tables.ends, np.ascontiguousarray(tables.group[:, a:b]), tables.first, tables.members, tables.senders)
+        for a, b in itertools.pairwise(bounds)
+    ]
+    met = dead = 0
+    for found in (sharing.run if sharing else map)(follow, shards):
+        cells.held[found.marked] = True
+        met, dead = met + found.met, dead + found.dead
     before, after = _graph(tables, cells, by_switch, first_group)
     findings = list(tables.findings)
     if dead:
@@ -123,6 +123,32 @@ def dependencies(tables: ForwardingTables) -> RouteSet:
         dead,
         tuple(findings),
     )
+
+
+def follow(shard: Shard) -> Followed:
+    """Follow the frames to the destinations of a shard, and return what they hold and wait for as cells."""
+    cells, _, _ = _cells(shard.ends, shard.first, shard.members, shard.group.shape[0])
+    senders, into = np.flatnonzero(shard.senders).astype(np.int32), shard.ends[:, 1].astype(np.int32)
+    met, dead = _follow(shard.group, shard.first, shard.members, into, senders, cells)
+    return Followed(np.flatnonzero(cells.held), int(met), int(dead))
+
+
+def _cells(
+    ends: NDArray[np.int32], first: NDArray[np.int32], members: NDArray[np.int32], switches: int
+) -> tuple[_Cells, NDArray[np.int64], NDArray[np.int64]]:
+    """Return cells, none marked, and the groups by switch: those of s are [first_group[s]:first_group[s + 1]]."""
+    into = ends[:, 1]
+    of_group = ends[members[first[:-1]], 0]
+    groups = np.bincount(of_group, minlength=switches)
+    by_switch = np.argsort(of_group, kind="stable")
+    first_group = np.concatenate([[0], np.cumsum(groups)])
+    place = np.empty(len(of_group), np.int32)
+    place[by_switch] = np.arange(len(of_group)) - first_group[of_group[by_switch]]
+    incoming = np.argsort(into, kind="stable").astype(np.int32)
+    degree = np.bincount(into, minlength=switches)
+    first_in = np.concatenate([[0], np.cumsum(degree)]).astype(np.int64)
+    start = np.concatenate([[0], np.cumsum(degree * groups)]).astype(np.int64)
+    return _Cells(incoming, first_in, groups, place, start, np.zeros(int(start[-1]), np.bool_)), by_switch, first_group
 
 
 def _graph(
