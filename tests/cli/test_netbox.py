@@ -1,12 +1,15 @@
 """NetBox: what a real one (4.6.8) answered of a small rack, served again page by page over HTTP on loopback."""
 
 import json
+import os
 import re
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from urllib.parse import parse_qs, urlsplit
+from uuid import uuid4
 
+import pynetbox
 import pytest
 
 from fabrics import ROOT
@@ -274,3 +277,78 @@ def test_addresses_of_hosts_are_taken_from_a_netbox(run, netbox, tmp_path):
     answer = json.loads(out)
     assert (status, [each["host"] for each in answer["learned"]], answer["silent"]) == (1, ["node0"], ["node3"])
     assert read_fabric(tmp_path / "f.yml").hosts[0].mac == 0x001EC9000000
+
+
+# --- a real one ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def real():
+    """Return a NetBox of NETBOX_URL, with a triangle of switches, a host at each, in a site of their own."""
+    url = os.environ.get("NETBOX_URL", "")
+    if not (url and os.environ.get("TAGLOOM_NETBOX_TOKEN")):
+        pytest.skip("needs NETBOX_URL and TAGLOOM_NETBOX_TOKEN of a NetBox that may be written to: make neighbours")
+    api = pynetbox.api(url, token=os.environ["TAGLOOM_NETBOX_TOKEN"])
+    name = f"tagloom-{uuid4().hex[:8]}"
+    words = {"name": name, "slug": name}
+    site, maker = api.dcim.sites.create(**words), api.dcim.manufacturers.create(**words)
+    roles = [api.dcim.device_roles.create(name=f"{r} {name}", slug=f"{r}-{name}") for r in ("switch", "server")]
+    kinds = [
+        api.dcim.device_types.create(manufacturer=maker.id, model=model, slug=f"{name}-{n}")
+        for n, model in enumerate(("PowerConnect 5324", "PowerEdge"))
+    ]
+    ports = {}
+
+    def device(called, kind, names):
+        made = api.dcim.devices.create(
+            name=f"{name}-{called}", site=site.id, role=roles[kind].id, device_type=kinds[kind].id, status="active"
+        )
+        for port in names:
+            ports[called, port] = api.dcim.interfaces.create(device=made.id, name=port, type="1000base-t")
+        return made
+
+    def cable(one, other):
+        ends = [[{"object_type": "dcim.interface", "object_id": ports[end].id}] for end in (one, other)]
+        api.dcim.cables.create(a_terminations=ends[0], b_terminations=ends[1], status="connected")
+
+    switches = [device(f"s{n}", 0, ("g1", "g2", "g3")) for n in range(3)]
+    for n in range(3):
+        device(f"h{n}", 1, ("eth0",))
+        mac = f"00:1E:C9:00:00:0{n}"
+        api.dcim.mac_addresses.create(
+            mac_address=mac, assigned_object_type="dcim.interface", assigned_object_id=ports[f"h{n}", "eth0"].id
+        )
+        cable((f"s{n}", "g1"), (f"s{(n + 1) % 3}", "g2"))
+        cable((f"s{n}", "g3"), (f"h{n}", "eth0"))
+    switches[0].update({"local_context_data": {"ntp": ["192.0.2.1"]}})
+    return url, name, api
+
+
+def test_a_real_netbox_gives_a_fabric_and_takes_the_plan_of_it(real, run, tmp_path):
+    url, name, api = real
+    words = ("import", url, "-o", tmp_path / "f.yml", "--filter", f"site={name}", "--json")
+    status, out, err = run(*words)
+    assert (status, err) == (0, "")
+    assert [json.loads(out)[key] for key in ("switches", "links", "hosts")] == [3, 3, 3]
+    fabric = read_fabric(tmp_path / "f.yml")
+    assert sorted(host.mac for host in fabric.hosts) == [0x001EC9000000 + n for n in range(3)]
+    assert {switch.model for switch in fabric.switches} == {"powerconnect-5324"}
+    assert run("plan", tmp_path / "f.yml", "-o", tmp_path / "b")[0] == 0
+    words = (
+        "export",
+        "netbox-context",
+        tmp_path / "b",
+        "--netbox",
+        url,
+        "--filter",
+        f"site={name}",
+        "--write",
+        "--json",
+    )
+    status, out, _ = run(*words)
+    assert (status, json.loads(out)["changed"]) == (0, [f"{name}-s{n}" for n in range(3)])
+    kept = api.dcim.devices.get(name=f"{name}-s0").local_context_data
+    assert kept["ntp"] == ["192.0.2.1"]
+    assert kept["tagloom"]["ports"]["g1"] == {"to": f"{name}-s1:g2", "state": "up"}
+    assert json.loads(run(*words)[1])["changed"] == []
+    assert run("hosts", "import", url, tmp_path / "f.yml", "--check")[0] == 0

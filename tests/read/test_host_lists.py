@@ -70,11 +70,11 @@ NETBOX = json.dumps(
         "count": 5,
         "next": None,
         "results": [
-            interface("h0", A.upper()),
+            interface("h0", A.upper(), mac_addresses=[{"mac_address": D}, {"mac_address": A.upper()}]),
             interface("h0", D, mgmt_only=True),
             interface("h1", None, primary_mac_address={"mac_address": B}),
-            interface("h2", C),
-            interface("s0", None),
+            interface("h2", None, mac_addresses=[{"id": 3, "mac_address": C}]),  # none of them was made primary
+            interface("s0", None, mac_addresses=[]),
         ],
     }
 )

@@ -158,7 +158,15 @@ def add_interfaces(document: Any, rows: Rows) -> None:
         if not isinstance(device, dict):
             rows.find(0, "an interface of a device (NetBox)", each)
             continue
-        primary = each.get("primary_mac_address")
-        mac = each.get("mac_address") or (primary.get("mac_address") if isinstance(primary, dict) else None)
-        if mac and not each.get("mgmt_only"):
-            rows.add(device.get("name"), mac)
+        if not each.get("mgmt_only"):
+            for mac in _macs_of(each):
+                rows.add(device.get("name"), mac)
+
+
+def _macs_of(interface: dict[str, Any]) -> list[Any]:
+    """Return the addresses of an interface of NetBox: the primary one, or where none was made primary, all it has."""
+    primary = interface.get("primary_mac_address")
+    first = interface.get("mac_address") or (primary.get("mac_address") if isinstance(primary, dict) else None)
+    others = interface.get("mac_addresses")
+    found = [first] if first else [each.get("mac_address") for each in others or () if isinstance(each, dict)]
+    return [mac for mac in found if mac]
