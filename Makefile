@@ -97,6 +97,13 @@ dataplane: $(READY) ## plans, texts and proofs against a real Linux kernel's bri
 	fi; \
 	echo "make dataplane: not proven"; exit 1
 
+# What PyPI has, in an environment of its own; Debian has slurmctld, slurm-client, prometheus. CLAB_SCHEMA=FILE is
+# schemas/clab.schema.json of containerlab's repository; NETBOX_URL and TAGLOOM_NETBOX_TOKEN an empty NetBox to fill.
+neighbours: $(READY) ## what we export, read by the very tools it is for, as far as they are here
+	@test -x .neighbours/bin/netlab || { $(PYTHON) -m venv .neighbours && \
+		.neighbours/bin/python -m pip install --quiet --disable-pip-version-check 'networklab>=26,<27'; }
+	@$(BIN)/python -m pytest -q -rs tests/report/test_neighbours.py tests/report/test_real_readers.py tests/cli/test_netbox.py
+
 check: $(READY) ## format, lint, types, Ansible
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
@@ -138,10 +145,15 @@ SANITY := validate-modules ansible-doc action-plugin-docs runtime-metadata compi
 	no-assert no-get-exception no-illegal-filenames no-smart-quotes replace-urlopen shebang symlinks \
 	use-argspec-type-path use-compat-six yamllint pep8
 
-sanity: collection ## Ansible's sanity tests of the collection (needs the network)
-	@place=$$(mktemp -d); trap 'rm -rf "$$place"' EXIT; home=$$place/ansible_collections/tagloom/fabric; mkdir -p "$$home"; \
+sanity: collection ## Ansible's sanity tests of the collection (needs a package index)
+	@place=$$(mktemp -d); trap 'rm -rf "$$place"' EXIT; home=$$place/ansible_collections/tagloom/fabric; \
+	mkdir -p "$$home" "$$place/.ansible/test/cache" && $(PYTHON) -m venv "$$place/venv" && \
+	"$$place/venv/bin/python" -m pip install --quiet --disable-pip-version-check --constraint requirements.lock ansible-core && \
+	pip=$$(sed -n "s/^ *pip='\([0-9.]*\)',$$/\1/p" "$$place"/venv/lib/*/site-packages/ansible_test/_internal/python_requirements.py) && \
+	cp collection/get_pip.py "$$place/.ansible/test/cache/get_pip_$${pip//./_}.py" && \
 	tar xzf dist/tagloom-fabric-*.tar.gz -C "$$home" && echo tests/output >"$$home/.gitignore" && git -C "$$home" init -q && \
-	bin=$(CURDIR)/$(BIN) && cd "$$home" && PATH="$$bin:$$PATH" ansible-test sanity --python 3.11 --venv --requirements \
+	python=$$("$$place/venv/bin/python" -c 'import sys; print("%d.%d" % sys.version_info[:2])') && \
+	cd "$$home" && HOME="$$place" PATH="$$place/venv/bin:$$PATH" ansible-test sanity --requirements --python "$$python" \
 		$(addprefix --test ,$(SANITY))
 
 # With whatever builds an image here: podman, buildah or docker.
@@ -173,6 +185,6 @@ lock: ## renew requirements.lock and docs/requirements.lock within the ranges of
 		--constraint requirements.lock -o docs/requirements.lock
 
 clean: ## remove what the other targets made
-	@rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .ansible
+	@rm -rf $(VENV) .neighbours dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .ansible
 
-.PHONY: help setup demo lab test quick coverage test-long pages mutants fuzz dataplane check man docs collection sbom sanity image release reference bench lock clean
+.PHONY: help setup demo lab test quick coverage test-long pages mutants fuzz dataplane neighbours check man docs collection sbom sanity image release reference bench lock clean
