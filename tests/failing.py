@@ -37,8 +37,25 @@ def moved(fabric, state, pvids):
     return changed
 
 
+def behind(uplink):
+    """Return an address that somebody behind an uplink has, whom no entry names."""
+    return 0x0A00_0000_0000 + uplink.port + (uplink.switch << 8)
+
+
+def talk(fabric, plane):
+    """Let those behind uplinks send, such that switches learn them."""
+    for u in (host for host in fabric.hosts if host.uplink):
+        plane.broadcast(u.name, sender=behind(u))
+        for b in fabric.hosts:
+            if b is not u and not b.uplink and b.network == u.network:
+                plane.unicast(u.name, b.name, sender=behind(u))
+
+
 def sent_everywhere(fabric, plane, waits):
-    """Send every unicast and every broadcast; note the dependencies, and return the pairs that arrive."""
+    """Send every unicast and every broadcast; note the dependencies, and return the pairs that arrive.
+
+    Frames to an uplink are for addresses behind it, which nobody knows, or which switches have learnt.
+    """
     arrived = set()
     for a in fabric.hosts:
         shout = plane.broadcast(a.name)
@@ -46,6 +63,15 @@ def sent_everywhere(fabric, plane, waits):
         assert set(shout.delivered_to.values()) <= {1}
         for b in fabric.hosts:
             if a is b:
+                continue
+            if b.uplink:
+                sent = plane.unicast(a.name, b.name, mac=behind(b))
+                assert not sent.storm
+                assert a.name not in sent.delivered_to
+                assert set(sent.delivered_to.values()) <= {1}
+                note(fabric, sent, waits)
+                if b.name in sent.delivered_to:
+                    arrived.add((a.name, b.name))
                 continue
             sent = plane.unicast(a.name, b.name)
             assert not sent.storm
@@ -81,9 +107,12 @@ def holds(fabric, kind, prefer="vlans", judge=lambda _state: None):
         switch = -1 if len(detour.dead) > 1 else fabric.index[detour.dead[0]]
         there = alive(fabric, link, switch)
         after = moved(fabric, state, detour.pvids)
-        sent_everywhere(fabric, Dataplane(fabric, after), waits)  # the wave may come when the link is back
+        back = Dataplane(fabric, after)  # the wave may come when the link is back
+        talk(fabric, back)
+        sent_everywhere(fabric, back, waits)
         judge(after)
         plane = Dataplane(fabric, after)
+        talk(fabric, plane)
         pulled = {(x.a, p): "pulled" for i, x in enumerate(fabric.links) if i == link for p, _ in x.cables}
         plane.break_off({switch: "dead"} if switch >= 0 else {}, pulled)
         reached = sent_everywhere(fabric, plane, waits)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fabrics import ROOT, make_fabric
 from tagloom import pipeline
-from tagloom.errors import InputError, PlanError
+from tagloom.errors import PlanError
 from tagloom.lab.dataplane import Dataplane
 from tagloom.pipeline.rollouts import rollout_between
 from tagloom.read.fabric_file import parse_fabric
@@ -175,9 +175,3 @@ def test_of_equal_roots_the_one_nearest_to_the_uplink_is_taken():
         for routing in ("tree", "up-down"):
             build, _, _ = planned(fabric, routing=routing)
             assert f"from s{name[1]}" in build.routes.reason
-
-
-def test_what_is_not_followed_for_uplinks_is_refused():
-    fabric = make_fabric("mesh", 2, 2, extra="hosts: {h1: {uplink: true}}\n")
-    with pytest.raises(InputError, match="without uplinks"):
-        planned(fabric, protect="link")

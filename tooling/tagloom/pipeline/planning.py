@@ -92,7 +92,7 @@ def refuse_plan(
     if fabric is not None:
         checks = [
             partial(plannable, fabric, spoken=texts),
-            partial(refuse_protection, fabric, protect, assignment),
+            partial(refuse_protection, protect, assignment),
             partial(refuse_ways, fabric, assignment, prefer, protect),
             partial(chosen_root, fabric, routing, root),
             partial(site_lines, fabric),  # before minutes are spent on a plan that they would stop

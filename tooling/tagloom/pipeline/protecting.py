@@ -11,7 +11,6 @@ from tagloom.records.detours import PROTECTIONS
 from tagloom.records.switch_state import MAX_VLAN
 from tagloom.route.any_order.plan import any_protected
 from tagloom.route.detours import find_detours_of_networks, order_beside
-from tagloom.route.plannable import refuse_uplinks
 from tagloom.verify import dependencies
 from tagloom.weave import name_detours, weave_detours
 
@@ -35,7 +34,7 @@ class ProtectedPlan:
     detours: tuple[Detour, ...]
 
 
-def refuse_protection(fabric: Fabric, protect: str, assignment: str) -> None:
+def refuse_protection(protect: str, assignment: str) -> None:
     """Raise InputError if the requested detours are impossible."""
     if protect not in PROTECTIONS:
         raise InputError([Finding("--protect", " or ".join(PROTECTIONS), repr(protect))])
@@ -45,8 +44,6 @@ def refuse_protection(fabric: Fabric, protect: str, assignment: str) -> None:
             f"--assignment {assignment}: detours would change PVIDs between switches, which no single wave does safely"
         )
         raise InputError([Finding(f"--protect {protect}", rule, why)])
-    if protect != "none":
-        refuse_uplinks(fabric, f"--protect {protect}")
 
 
 def with_detours(

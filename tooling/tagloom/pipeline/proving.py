@@ -14,7 +14,7 @@ from tagloom.records.switch_state import FlowControl, dead_states
 from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
 from tagloom.render import lines_of, parse, read_text
 from tagloom.rollout import ProofServices
-from tagloom.route.plannable import refuse_confined, refuse_tagged, refuse_uplinks
+from tagloom.route.plannable import refuse_confined, refuse_tagged
 from tagloom.verify import (
     Plan,
     foreign_findings,
@@ -97,7 +97,6 @@ def _with_losses(
         return replace(proof, missing_entry=missing_entry(fabric, state))
     if not loss:
         return proof
-    refuse_uplinks(fabric, f"--what-if {loss}")
     refuse_confined(fabric, state, f"--what-if {loss}")
     return replace(proof, what_if=what_if(fabric, state, loss, detours))
 

@@ -50,13 +50,6 @@ def refuse_networks(fabric: Fabric, *assignments: str) -> None:
         raise InputError([Finding("networks", f"one network: {each}", several) for each in why])
 
 
-def refuse_uplinks(fabric: Fabric, option: str) -> None:
-    """Raise InputError for what is not known of frames that are flooded to uplinks."""
-    if names := [fabric.hosts[u].name for u in fabric.uplinks.tolist()]:
-        rule = "a fabric without uplinks: what becomes of floods to them after a loss is not followed"
-        raise InputError([Finding(option, rule, " ".join(names))])
-
-
 def refuse_tagged(fabric: Fabric, what: str) -> None:
     """Raise InputError for what is not followed at ports that carry networks tagged."""
     if fabric.tagged_hosts:

@@ -10,7 +10,8 @@ import numpy as np
 
 from tagloom.errors import Finding, InputError
 from tagloom.graph.cycles import find_cycle
-from tagloom.graph.search import matrix
+from tagloom.graph.rows import places
+from tagloom.graph.search import matrix, reached
 from tagloom.platforms.port_names import channel_name, link_at, link_ends
 from tagloom.records.switch_state import Frames
 from tagloom.records.what_if import Loss, WhatIf
@@ -63,7 +64,8 @@ def what_if(fabric: Fabric, state: FabricState, kind: str, detours: Sequence[Det
     reached if static entries lead its frames on the whole path. The states within the wave do not matter: a frame keeps
     the VLAN it entered by, so the dependencies of all states together are those of all VLANs that hosts ever use, and
     that union is checked for cycles. With several networks the pairs are those of each, the dependencies of all, and no
-    frame of a host that has moved may come to a port of another network. Raises InputError if a detour names unknown
+    frame of a host that has moved may come to a port of another network. An uplink is reached if frames to addresses
+    that no entry names come there, flooded along the VLAN of their sender. Raises InputError if a detour names unknown
     parts or hosts.
     """
     model = forwarding(fabric, state)
@@ -174,6 +176,8 @@ def _walked(model: Forwarding, entered: dict[tuple[int, int], int]) -> _Tours:
             turn = held >= 0
             turns.append(np.unique((tour[turn] * channels + held[turn]) * channels + channel[turn]))
             node, held = model.egress_to[egress].astype(np.int64), channel
+    if len(model.fabric.uplinks):
+        rows.append(_flooded(model, nodes, arrives))
     heard = arrives.copy()  # a host alone on its switch has no entry for itself
     near = np.flatnonzero((model.egress_host >= 0) & np.isin(model.egress_node, nodes))
     heard[np.searchsorted(nodes, model.egress_node[near]), model.egress_host[near]] = True
@@ -191,6 +195,46 @@ def _walked(model: Forwarding, entered: dict[tuple[int, int], int]) -> _Tours:
         np.concatenate(turns) if turns else np.empty(0, np.int64),
         load.reshape(len(nodes), channels).astype(np.float64),
     )
+
+
+def _flooded(
+    model: Forwarding, nodes: NDArray[np.int64], arrives: NDArray[np.bool_]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Return rows of tours for frames to unknown addresses on their way to each uplink, and note where they arrive.
+
+    An uplink is reached if a flood comes there; by entries as well, if its own address is known. Copies that come there
+    twice are found by their number, as all floods' are; then the VLAN is no tree. So are copies of an uplink's own
+    frames that return: without any, what switches learn of addresses behind it leads where its floods do.
+    """
+    fabric, allowed = model.fabric, ~model.egress_down
+    who, first = model.leaving(nodes)
+    kept = allowed[first]
+    who, first = who[kept], first[kept]
+    before, after, _ = model.followed(allowed, np.unique(first))
+    order = np.argsort(before, kind="stable")
+    start = np.searchsorted(before[order], np.arange(len(allowed) + 1))
+    rows: list[tuple[NDArray[np.int32], ...]] = [(np.empty(0, np.int32),) * 3]
+    for u in fabric.uplinks.tolist():
+        leads = reached(len(allowed), after, before, np.flatnonzero(model.egress_host == u))
+        tour, egress = who[leads[first]], first[leads[first]]
+        come = np.zeros(len(nodes), np.bool_)
+        for _ in range(model.nodes + 1):
+            come[tour[model.egress_host[egress] == u]] = True
+            on = model.egress_channel[egress] >= 0
+            tour, egress = tour[on], egress[on]
+            if not len(tour):
+                break
+            channel = model.egress_channel[egress]
+            if fabric.hosts[u].mac == 0:  # else entries lead the same way
+                rows.append((tour.astype(np.int32), np.full(len(tour), u, np.int32), channel.astype(np.int32)))
+            count = start[egress + 1] - start[egress]
+            tour, egress = np.repeat(tour, count), after[order[places(start[egress], count)]]
+            tour, egress = tour[leads[egress]], egress[leads[egress]]
+            pairs = np.unique(tour * len(allowed) + egress)  # copies of one tour on one egress go on alike
+            tour, egress = np.divmod(pairs, len(allowed))
+        arrives[:, u] = come & (arrives[:, u] | (fabric.hosts[u].mac == 0))
+    tours, hosts, channels = (np.concatenate(column) for column in zip(*rows, strict=True))
+    return tours, hosts, channels
 
 
 class _UsedDependencies:
