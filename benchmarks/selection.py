@@ -1,4 +1,4 @@
-"""Measure selection: optimal on misc, greedy's gap on 64 switches, and greedy on 1,024 (goals: 30 CPU-s, 2 GiB)."""
+"""Measure selection: optimal on small fabrics and misc, greedy's gap on 64 switches and on 1,024 (30 CPU-s, 2 GiB)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,15 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 NPB = [f"{name}.S.{ranks}" for name in ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp") for ranks in (4, 16)]
 GOAL = 2.0  # percent
+SMALL = ("mesh 3 3", "torus 3 3", "mesh 3 4", "torus 3 4", "hypercube 3", "complete 5", "complete 7", "ring 12")
+SMALL_SECONDS = 20.0
 
 
-def measure(fabric: Fabric, name: str, method: str, seconds: float) -> dict[str, Any]:
-    """Print one row: the traffic, links off, percent saved, the gap, CPU seconds and memory; clocks are CPU seconds."""
+def measure(fabric: Fabric, name: str, method: str, seconds: float, where: str = "") -> dict[str, Any]:
+    """Print one row: the traffic, links off, percent saved, the gap, CPU seconds and memory; clocks are CPU seconds.
+
+    `where` goes before the traffic.
+    """
     path = ROOT / "tests" / "data" / "npb" / f"{name}.matrix.csv"
     traffic = read_traffic(path if path.exists() else Path(f"pattern:{name}"), fabric)
     start = time.process_time()
@@ -32,14 +37,20 @@ def measure(fabric: Fabric, name: str, method: str, seconds: float) -> dict[str,
     took = time.process_time() - start
     page = to_json(fabric, settings)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    cells = [name, f"{page['links_off']} of {len(fabric.links)}", f"{page['saving_percent']:.1f}"]
+    cells = [f"{where} {name}".strip(), f"{page['links_off']} of {len(fabric.links)}", f"{page['saving_percent']:.1f}"]
     cells += [f"{page['gap_percent']:.2f}", f"{took:.1f}", f"{peak:.0f}"]
     print(f"| {' | '.join(cells)} |", flush=True)
     return page
 
 
 def torus(side: int, model: str) -> Fabric:
-    shape = f"{{family: torus, dims: [{side}, {side}], parallel: 2, hosts: 1}}"
+    return family(f"torus {side} {side}", model, 2)
+
+
+def family(words: str, model: str, parallel: int = 1) -> Fabric:
+    """Return a fabric of a family and its dimensions, one host on each switch."""
+    name, *dims = words.split()
+    shape = f"{{family: {name}, dims: [{', '.join(dims)}], parallel: {parallel}, hosts: 1}}"
     return parse_fabric(f"name: t\nmodel: {model}\nshape: {shape}\n", "benchmark")
 
 
@@ -58,8 +69,19 @@ def within(gaps: dict[str, float], most: float) -> None:
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--model", default="powerconnect-6248", help="model on 64 switches")
-    arguments.add_argument("--only", choices=["misc", "64", "1024"], help="one of the tables")
+    arguments.add_argument("--only", choices=["small", "misc", "64", "1024"], help="one of the tables")
     args = arguments.parse_args()
+    if args.only in {None, "small"}:
+        title(f"Small fabrics, optimal: at most 12 switches and 24 links, {SMALL_SECONDS:g} CPU s")
+        small = [(words, name) for words in SMALL for name in ("pattern:all-to-all", "pattern:bit-reversal", "is.S.4")]
+        gaps = {}
+        for words, name in small:
+            fabric = family(words, "powerconnect-5324")
+            if name != "pattern:bit-reversal" or len(fabric.hosts) & (len(fabric.hosts) - 1) == 0:
+                traffic = name.removeprefix("pattern:")
+                found = measure(fabric, traffic, "optimal", SMALL_SECONDS, f"{words},")
+                gaps[f"{words}, {traffic}"] = float(found["gap_percent"])
+        within(gaps, 0.001)
     if args.only in {None, "misc"}:
         title("misc, optimal")
         misc = read_fabric(ROOT / "inventory" / "misc" / "fabric.yml")

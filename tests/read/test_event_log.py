@@ -61,29 +61,43 @@ def test_a_logged_run_has_the_bytes_that_its_program_sends():
     check_ring(RING)
 
 
+def logged(folder, compiler, source):
+    """Compile the logger and a program, and return the file that it logs on four ranks."""
+    (folder / "message_log.c").write_text(logger())
+    strict = ["-O2", "-Wall", "-Wextra", "-Werror"]
+    shared = ["mpicc", *strict, "-shared", "-fPIC", "-o", "message_log.so", "message_log.c"]
+    for words in (shared, [compiler, "-O2", "-o", "program", source]):
+        subprocess.run(words, cwd=folder, check=True)
+    preload = f"LD_PRELOAD={folder / 'message_log.so'}"
+    words = ["mpirun", "--oversubscribe", "-np", "4", "-x", "TAGLOOM_TRACE", "-x", preload, "./program"]
+    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    trace = folder / "run.trace"
+    environment = os.environ | allowed | {"TAGLOOM_TRACE": str(trace)}
+    done = subprocess.run(words, cwd=folder, env=environment, check=True, capture_output=True, text=True, timeout=120)
+    assert "wrote the messages of 4 ranks" in done.stderr
+    return trace
+
+
 @pytest.mark.skipif(not shutil.which("mpicc") or not shutil.which("mpirun"), reason="no MPI here")
 def test_the_logger_compiles_and_logs_what_a_program_sends(tmp_path):
-    (tmp_path / "message_log.c").write_text(logger())
-    for words in (
-        ["-shared", "-fPIC", "-o", "message_log.so", "message_log.c"],
-        ["-o", "ring", RING.with_suffix(".c")],
-    ):
-        subprocess.run(["mpicc", "-O2", "-Wall", "-Wextra", "-Werror", *words], cwd=tmp_path, check=True)
-    words = ["mpirun", "--oversubscribe", "-np", "4", "-x", "TAGLOOM_TRACE", "-x", "LD_PRELOAD"]
-    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    here = {"TAGLOOM_TRACE": str(tmp_path / "run.trace")}
-    preload = f"LD_PRELOAD={tmp_path / 'message_log.so'}"
-    done = subprocess.run(
-        [*words[:-1], preload, "./ring"],
-        cwd=tmp_path,
-        env=os.environ | allowed | here,
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert "wrote the messages of 4 ranks" in done.stderr
-    check_ring(tmp_path / "run.trace")
+    check_ring(logged(tmp_path, "mpicc", RING.with_suffix(".c")))
+
+
+@pytest.mark.skipif(not shutil.which("mpifort") or not shutil.which("gfortran"), reason="no Fortran here")
+def test_the_logger_logs_what_fortran_sends_and_hands_back_what_it_asks_for(tmp_path):
+    """The program itself stops with an error where a status, an IN_PLACE or what it receives is wrong."""
+    trace = logged(tmp_path, "mpifort", RING.with_suffix(".f90"))
+    _, traffic = read_messages(trace, make_fabric("torus", 2, 2))
+    sent = np.zeros((4, 4))
+    for a in range(4):
+        sent[a, (a + 1) % 4] += 8192 * 8
+        for step in (1, 2):
+            sent[a, (a + step) % 4] += 3 * 8
+        sent[a, a ^ 1] += 8
+    for a, b in ((0, 2), (0, 1), (2, 3)):
+        sent[a, b] += 10 * 8
+    sent[0, 1] += 100 * 8
+    assert traffic.volume_bytes.tolist() == sent.tolist()
 
 
 def test_the_command_writes_the_logger_and_says_how_to_use_it(tmp_path, run):

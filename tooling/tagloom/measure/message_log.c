@@ -5,8 +5,8 @@
 
    Each process keeps its events in a temporary file; at MPI_Finalize rank 0 writes all of them to $TAGLOOM_TRACE
    (messages.trace if unset). Partners are ranks of MPI_COMM_WORLD. Point-to-point calls, persistent ones too, and
-   blocking collectives are logged; collectives that do not block, one-sided and partitioned calls are not. Only calls
-   of C and C++ pass here: Fortran's bindings call the library inside. */
+   blocking collectives are logged; collectives that do not block, one-sided and partitioned calls are not. With Open
+   MPI, Fortran's calls of mpif.h and `use mpi` are led here too; those of `use mpi_f08` are not. */
 
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -516,3 +516,169 @@ int MPI_Alltoallv(const void *data, const int counts[], const int at[], MPI_Data
     call("LEAVE", "MPI_Alltoallv");
     return answer;
 }
+
+#ifdef OPEN_MPI
+/* Open MPI's Fortran bindings call the library inside, past the functions above: the same names in Fortran lead here.
+   Where a program has no Fortran, the addresses that Fortran passes for IN_PLACE and BOTTOM are absent. */
+extern int mpi_fortran_in_place_ __attribute__((weak));
+extern int mpi_fortran_bottom_ __attribute__((weak));
+
+static void *address(void *data) {
+    if (&mpi_fortran_in_place_ && data == &mpi_fortran_in_place_) return MPI_IN_PLACE;
+    if (&mpi_fortran_bottom_ && data == &mpi_fortran_bottom_) return MPI_BOTTOM;
+    return data;
+}
+
+#define F MPI_Fint *
+#define COMM PMPI_Comm_f2c(*comm)
+#define TYPE PMPI_Type_f2c(*type)
+#define KIND PMPI_Type_f2c(*kind)
+#define OP PMPI_Op_f2c(*op)
+#define DATA address(data)
+#define INTO address(into)
+
+static void give_status(MPI_Fint *into, MPI_Status *from) {
+    if (into != MPI_F_STATUS_IGNORE) PMPI_Status_c2f(from, into);
+}
+
+/* A call that only passes its arguments on. */
+#define PASSED(name, parameters, expression) \
+    void name parameters { *error = expression; }
+
+void mpi_init_(F error) { *error = MPI_Init(NULL, NULL); }
+void mpi_init_thread_(F required, F provided, F error) { *error = MPI_Init_thread(NULL, NULL, *required, provided); }
+PASSED(mpi_finalize_, (F error), MPI_Finalize())
+PASSED(mpi_send_, (void *data, F count, F type, F to, F tag, F comm, F error),
+       MPI_Send(DATA, *count, TYPE, *to, *tag, COMM))
+PASSED(mpi_ssend_, (void *data, F count, F type, F to, F tag, F comm, F error),
+       MPI_Ssend(DATA, *count, TYPE, *to, *tag, COMM))
+PASSED(mpi_rsend_, (void *data, F count, F type, F to, F tag, F comm, F error),
+       MPI_Rsend(DATA, *count, TYPE, *to, *tag, COMM))
+PASSED(mpi_bsend_, (void *data, F count, F type, F to, F tag, F comm, F error),
+       MPI_Bsend(DATA, *count, TYPE, *to, *tag, COMM))
+PASSED(mpi_barrier_, (F comm, F error), MPI_Barrier(COMM))
+PASSED(mpi_bcast_, (void *data, F count, F type, F root, F comm, F error), MPI_Bcast(DATA, *count, TYPE, *root, COMM))
+PASSED(mpi_reduce_, (void *data, void *into, F count, F type, F op, F root, F comm, F error),
+       MPI_Reduce(DATA, INTO, *count, TYPE, OP, *root, COMM))
+PASSED(mpi_allreduce_, (void *data, void *into, F count, F type, F op, F comm, F error),
+       MPI_Allreduce(DATA, INTO, *count, TYPE, OP, COMM))
+PASSED(mpi_scan_, (void *data, void *into, F count, F type, F op, F comm, F error),
+       MPI_Scan(DATA, INTO, *count, TYPE, OP, COMM))
+PASSED(mpi_alltoall_, (void *data, F count, F type, void *into, F most, F kind, F comm, F error),
+       MPI_Alltoall(DATA, *count, TYPE, INTO, *most, KIND, COMM))
+PASSED(mpi_alltoallv_, (void *data, F counts, F at, F type, void *into, F most, F places, F kind, F comm, F error),
+       MPI_Alltoallv(DATA, counts, at, TYPE, INTO, most, places, KIND, COMM))
+PASSED(mpi_allgather_, (void *data, F count, F type, void *into, F most, F kind, F comm, F error),
+       MPI_Allgather(DATA, *count, TYPE, INTO, *most, KIND, COMM))
+PASSED(mpi_allgatherv_, (void *data, F count, F type, void *into, F most, F at, F kind, F comm, F error),
+       MPI_Allgatherv(DATA, *count, TYPE, INTO, most, at, KIND, COMM))
+PASSED(mpi_gather_, (void *data, F count, F type, void *into, F most, F kind, F root, F comm, F error),
+       MPI_Gather(DATA, *count, TYPE, INTO, *most, KIND, *root, COMM))
+PASSED(mpi_gatherv_, (void *data, F count, F type, void *into, F most, F at, F kind, F root, F comm, F error),
+       MPI_Gatherv(DATA, *count, TYPE, INTO, most, at, KIND, *root, COMM))
+PASSED(mpi_scatter_, (void *data, F count, F type, void *into, F most, F kind, F root, F comm, F error),
+       MPI_Scatter(DATA, *count, TYPE, INTO, *most, KIND, *root, COMM))
+PASSED(mpi_scatterv_, (void *data, F count, F at, F type, void *into, F most, F kind, F root, F comm, F error),
+       MPI_Scatterv(DATA, count, at, TYPE, INTO, *most, KIND, *root, COMM))
+PASSED(mpi_reduce_scatter_, (void *data, void *into, F count, F type, F op, F comm, F error),
+       MPI_Reduce_scatter(DATA, INTO, count, TYPE, OP, COMM))
+
+/* Calls that begin requests. */
+#define BEGUN(name, function)                                                                          \
+    void name(void *data, F count, F type, F other, F tag, F comm, F request, F error) {               \
+        MPI_Request own = MPI_REQUEST_NULL;                                                            \
+        *error = function(DATA, *count, TYPE, *other, *tag, COMM, &own);                               \
+        *request = PMPI_Request_c2f(own);                                                              \
+    }
+BEGUN(mpi_isend_, MPI_Isend)
+BEGUN(mpi_issend_, MPI_Issend)
+BEGUN(mpi_irsend_, MPI_Irsend)
+BEGUN(mpi_ibsend_, MPI_Ibsend)
+BEGUN(mpi_irecv_, MPI_Irecv)
+BEGUN(mpi_send_init_, MPI_Send_init)
+BEGUN(mpi_recv_init_, MPI_Recv_init)
+
+void mpi_recv_(void *data, F count, F type, F from, F tag, F comm, F status, F error) {
+    MPI_Status own;
+    *error = MPI_Recv(DATA, *count, TYPE, *from, *tag, COMM, &own);
+    give_status(status, &own);
+}
+
+void mpi_sendrecv_(void *data, F count, F type, F to, F tag, void *into, F most, F kind, F from, F their_tag, F comm,
+                   F status, F error) {
+    MPI_Status own;
+    *error = MPI_Sendrecv(DATA, *count, TYPE, *to, *tag, INTO, *most, KIND, *from, *their_tag, COMM, &own);
+    give_status(status, &own);
+}
+
+void mpi_sendrecv_replace_(void *data, F count, F type, F to, F tag, F from, F their_tag, F comm, F status, F error) {
+    MPI_Status own;
+    *error = MPI_Sendrecv_replace(DATA, *count, TYPE, *to, *tag, *from, *their_tag, COMM, &own);
+    give_status(status, &own);
+}
+
+void mpi_wait_(F request, F status, F error) {
+    MPI_Request own = PMPI_Request_f2c(*request);
+    MPI_Status found;
+    *error = MPI_Wait(&own, &found);
+    *request = PMPI_Request_c2f(own);
+    give_status(status, &found);
+}
+
+void mpi_test_(F request, F flag, F status, F error) {
+    MPI_Request own = PMPI_Request_f2c(*request);
+    MPI_Status found;
+    *error = MPI_Test(&own, flag, &found);
+    *request = PMPI_Request_c2f(own);
+    if (*flag) give_status(status, &found);
+}
+
+static MPI_Request *of_fortran(int count, const MPI_Fint *requests) {
+    MPI_Request *own = malloc(sizeof(MPI_Request) * (count + 1));
+    for (int i = 0; i < count; i++) own[i] = PMPI_Request_f2c(requests[i]);
+    return own;
+}
+
+static void to_fortran(int count, MPI_Request *own, MPI_Fint *requests) {
+    for (int i = 0; i < count; i++) requests[i] = PMPI_Request_c2f(own[i]);
+    free(own);
+}
+
+void mpi_waitall_(F count, F requests, MPI_Fint (*statuses)[sizeof(MPI_Status) / sizeof(int)], F error) {
+    MPI_Request *own = of_fortran(*count, requests);
+    MPI_Status *found = malloc(sizeof(MPI_Status) * (*count + 1));
+    *error = MPI_Waitall(*count, own, found);
+    for (int i = 0; (MPI_Fint *)statuses != MPI_F_STATUSES_IGNORE && i < *count; i++)
+        PMPI_Status_c2f(&found[i], statuses[i]);
+    to_fortran(*count, own, requests);
+    free(found);
+}
+
+void mpi_waitany_(F count, F requests, F which, F status, F error) {
+    MPI_Request *own = of_fortran(*count, requests);
+    MPI_Status found;
+    int at = MPI_UNDEFINED;
+    *error = MPI_Waitany(*count, own, &at, &found);
+    *which = at == MPI_UNDEFINED ? at : at + 1;
+    to_fortran(*count, own, requests);
+    give_status(status, &found);
+}
+
+void mpi_start_(F request, F error) {
+    MPI_Request own = PMPI_Request_f2c(*request);
+    *error = MPI_Start(&own);
+    *request = PMPI_Request_c2f(own);
+}
+
+void mpi_startall_(F count, F requests, F error) {
+    MPI_Request *own = of_fortran(*count, requests);
+    *error = MPI_Startall(*count, own);
+    to_fortran(*count, own, requests);
+}
+
+void mpi_request_free_(F request, F error) {
+    MPI_Request own = PMPI_Request_f2c(*request);
+    *error = MPI_Request_free(&own);
+    *request = PMPI_Request_c2f(own);
+}
+#endif
