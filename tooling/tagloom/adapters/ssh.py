@@ -393,7 +393,12 @@ class Session:
         if self._socket is not None and self._socket.why:
             return self._socket.why
         if isinstance(cause, paramiko.BadHostKeyException):
-            return f"the host key of {access.host}:{access.port} is not the one in known_hosts"
+            known, path = known_name(access.host, access.port), access.known_hosts or "~/.ssh/known_hosts"
+            return (
+                f"the host key of {access.host}:{access.port} is not the one in known_hosts; where a new box is in its "
+                f"place: tagloom replace {self.name} --new-key; where you have made a new key: ssh-keygen -R '{known}' "
+                f"-f {path}, then tagloom bootstrap"
+            )
         if isinstance(error, NetmikoAuthenticationException) and "timeout" not in str(cause):
             return f"refused for user {access.user!r}"
         if isinstance(cause, OSError):
