@@ -40,6 +40,7 @@ from tagloom.units import format_mac, parse_mac, split_address
 if TYPE_CHECKING:
     from pathlib import Path
 
+RACK_CHARACTERS = 64  # of what a rack is called
 _BROADCAST = ipaddress.IPv4Address("255.255.255.255")
 SSH_PORT = 22  # IANA's
 Path_ = tuple[str | int, ...]
@@ -297,7 +298,11 @@ class _Reader:
                 tuple(part.at) if part.at is not None else known.at,
                 part.address if part.address is not None else known.address,
                 part.state == "up",
+                rack=part.rack if part.rack is not None else known.rack,
             )
+            if part.rack is not None and not (part.rack.isprintable() and len(part.rack) <= RACK_CHARACTERS):
+                rule = f"at most {RACK_CHARACTERS} characters that can be printed"
+                self.find(("switches", name, "rack"), rule, f"{len(part.rack)}: {part.rack[:RACK_CHARACTERS]!r}")
         self._own_addresses(draft)
         self._firmware(form, draft)
         for name, switch in draft.switches.items():

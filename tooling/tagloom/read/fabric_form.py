@@ -39,6 +39,7 @@ class SwitchForm(Form):
     model: str | None = None
     at: list[int] | None = None
     address: str | None = None
+    rack: str | None = None
     state: Literal["up", "down"] = "up"
     firmware: dict[str, str] = {}
     site: dict[str, JsonValue] = {}

@@ -42,6 +42,7 @@ WORDS = {
         "address": "Where it is managed: host, or host:port.",
         "state": "down: it is not contacted, and paths go round it.",
         "firmware": "What its firmware differs in.",
+        "rack": "Where it is mounted: labels are printed rack by rack.",
         "site": "Variables of your own lines, for this switch.",
     },
     "HostForm": {

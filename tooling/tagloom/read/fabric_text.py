@@ -129,6 +129,8 @@ def _switch(switch: Switch) -> str:
     parts = [f"model: {word(switch.model)}", f"at: [{', '.join(map(str, switch.at))}]"]
     if switch.address:
         parts.append(f"address: {quoted(switch.address)}")
+    if switch.rack:
+        parts.append(f"rack: {quoted(switch.rack)}")
     if not switch.up:
         parts.append("state: down")
     if switch.firmware:

@@ -48,7 +48,8 @@ class Switch:
     `firmware` lists differences from the model's default firmware, as (variable, choice) ascending. `up` is False for a
     dead switch: it stays in the cabling, but has no hosts, no link that is up and no configuration. `templates` are the
     operator's own, (path, text) ascending by path: they change how its lines are written, not what they do. `site`
-    holds the values for the operator's site templates as a JSON mapping, "" for none.
+    holds the values for the operator's site templates as a JSON mapping, "" for none. `rack` is where it is mounted, ""
+    where nobody said.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Switch:
     firmware: tuple[tuple[str, str], ...] = ()
     templates: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     site: str = field(default="", compare=False)
+    rack: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
