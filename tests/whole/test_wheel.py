@@ -39,6 +39,7 @@ def test_it_brings_the_operators_files(wheel):
         "inventory/testbed/fabric.yml",
     ):
         assert (share / name).exists(), name
+    assert (wheel / "tagloom" / "measure" / "message_log.c").is_file()
     assert not list(share.rglob("__pycache__"))
     assert not (share / "inventory" / "lab").exists()
 
