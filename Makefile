@@ -101,8 +101,9 @@ dataplane: $(READY) ## plans, texts and proofs against a real Linux kernel's bri
 # schemas/clab.schema.json of containerlab's repository; NETBOX_URL and TAGLOOM_NETBOX_TOKEN an empty NetBox to fill.
 neighbours: $(READY) ## what we export, read by the very tools it is for, as far as they are here
 	@test -x .neighbours/bin/netlab || { $(PYTHON) -m venv .neighbours && \
-		.neighbours/bin/python -m pip install --quiet --disable-pip-version-check 'networklab>=26,<27'; }
-	@$(BIN)/python -m pytest -q -rs tests/report/test_neighbours.py tests/report/test_real_readers.py tests/cli/test_netbox.py
+		.neighbours/bin/python -m pip install --quiet --disable-pip-version-check 'networklab>=26,<27' 'ansible-builder>=3,<4'; }
+	@$(BIN)/python -m pytest -q -rs tests/report/test_neighbours.py tests/report/test_real_readers.py tests/cli/test_netbox.py \
+		tests/cli/test_completion.py tests/collection
 
 check: $(READY) ## format, lint, types, Ansible
 	@$(BIN)/ruff format --check .

@@ -1,6 +1,7 @@
 """A real shell completes commands, options and file names as `tagloom completion` tells it to."""
 
 import json
+import os
 import shutil
 import subprocess
 
@@ -43,6 +44,27 @@ def test_bash_completes(words, offered, script, tmp_path, capsys):
         ["bash", "-c", ASK.format(script=script, words=words)], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert set(done.stdout.split()) == offered
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="needs fish, of Debian's fish")
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("tagloom roll", {"rollout", "rollback"}),
+        ("tagloom docs --js", {"--json"}),
+        ("tagloom measure p", {"pingpong", "power"}),
+    ],
+    ids=["command", "option", "second"],
+)
+def test_fish_completes(words, offered, tmp_path, capsys):
+    assert main(["completion", "fish"]) == 0
+    (tmp_path / "tagloom.fish").write_text(capsys.readouterr().out)
+    ask = f"source {tmp_path}/tagloom.fish; complete -C '{words}'"
+    environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+    done = subprocess.run(
+        ["fish", "--no-config", "-c", ask], env=environment, capture_output=True, text=True, check=True
+    )
+    assert {line.split("\t")[0] for line in done.stdout.splitlines()} == offered
 
 
 def test_other_shells_are_answered_and_unknown_ones_refused(capsys):
