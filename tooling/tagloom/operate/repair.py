@@ -24,7 +24,6 @@ from tagloom.render import parse
 from tagloom.rollout import layers
 from tagloom.rollout.choose import SESSION_SECONDS
 from tagloom.route.detours import trees_beside
-from tagloom.route.plannable import refuse_tagged
 from tagloom.verify import dependencies, working_pairs
 
 if TYPE_CHECKING:
@@ -143,7 +142,6 @@ def repair(
     where nothing was applied, PlanError where no proven way is found, DeviceError where no switch answers.
     `at_once` is what is known beforehand.
     """
-    refuse_tagged(whole, "repair")
     began = time.monotonic()
     done, tried = Repair(proposed=options.propose), None
     known = at_once.found if at_once is not None else None

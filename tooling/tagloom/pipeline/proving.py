@@ -91,9 +91,8 @@ def _with_losses(
     fabric: Fabric, state: FabricState, proof: Findings, loss: str, detours: Sequence[Detour] | None
 ) -> Findings:
     """Return a proof with the effect of single losses, as in `prove`."""
-    if loss:
-        refuse_tagged(fabric, f"--what-if {loss}")
     if loss == "entries":
+        refuse_tagged(fabric, f"--what-if {loss}")
         return replace(proof, missing_entry=missing_entry(fabric, state))
     if not loss:
         return proof

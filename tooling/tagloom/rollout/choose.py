@@ -370,6 +370,9 @@ def _by_vlans(request: _Request) -> Iterator[_Plan]:
 def _over_one_tree(request: _Request) -> Iterator[_Plan]:
     """Yield plans over one tagged tree that is acyclic with the old paths and with the new."""
     vlans, found = request.unused_vlans(1), False
+    if request.fabric.tagged_hosts:
+        request.refused.append("one tree for all hosts would join the networks that ports carry tagged")
+        return
     if not vlans:
         ids = f"{request.fabric.first_vlan} to {MAX_VLAN}"
         request.refused.append(f"no VLAN id of {ids} is free for a tree beside both")

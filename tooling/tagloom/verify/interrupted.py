@@ -91,27 +91,41 @@ def _kept_pairs(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines])
     both directions, from which switches learn. If something may storm or deadlock, or something outside the model may
     affect frames (spanning tree, a port's mode), no pair is kept, as it harms all.
     """
-    if fabric.tagged_hosts:
-        harms = list[str]()
+    seen: list[NDArray[np.bool_]] = []
+    harms: list[str] = []
 
-        def of_part(part: Fabric) -> NDArray[np.bool_]:
-            kept, harm = _kept_pairs(*without_tags(part, before), lines_without_tags(part, lines))
-            harms.append(harm)
-            return kept
+    def of_part(part: Fabric) -> NDArray[np.bool_]:
+        kept, harm, turns = _kept_by_turns(*without_tags(part, before), lines_without_tags(part, lines))
+        harms.append(harm)
+        seen.extend(turns)
+        return kept
 
-        kept = _of_networks(fabric, of_part)
-        return kept, next((harm for harm in harms if harm), "")
+    kept = _of_networks(fabric, of_part) if fabric.tagged_hosts else of_part(fabric)
+    harm = next((harm for harm in harms if harm), "")
+    if not harm and seen and _pausing(before, lines):
+        held, out = np.nonzero(np.logical_or.reduce(seen)[:-1])  # of all networks' frames together
+        wanted = fabric.port_channel[fabric.head[held], out].astype(np.int64)
+        if cycle := find_cycle(len(fabric.tail), held.astype(np.int64), wanted):
+            named = "; ".join(channel_name(fabric, c) for c in cycle)
+            harm = f"channels: expected no dependency cycle at any line, actual {named}, where ports send PAUSE"
+    return (kept if not harm else np.zeros_like(kept)), harm
+
+
+def _kept_by_turns(
+    fabric: Fabric, before: FabricState, lines: Mapping[str, Lines]
+) -> tuple[NDArray[np.bool_], str, list[NDArray[np.bool_]]]:
+    """Return what `_kept_pairs` does for the networks of ports without tags, and the turns of all frames."""
     hosts = len(fabric.hosts)
     none = np.zeros((hosts, hosts), np.bool_)
     if found := guard(fabric, before, lines, AS_PLANNED):
-        return none, str(found[0])
+        return none, str(found[0]), []
     net = interleaving(fabric, before, lines)
     sending = np.ones(hosts, np.bool_)
     turns = turns_of(net)
     for address in (hosts, NOBODY):
         unnamed = follow_frames(net, sending, turns, address)
         if found := goes_round(fabric, net, unnamed, "a broadcast"):
-            return none, str(found[0])
+            return none, str(found[0]), []
     pinned, flooded = ~none, ~none
     for u in fabric.uplinks.tolist():
         heard, copies = copies_at(net, unnamed, u)
@@ -125,16 +139,10 @@ def _kept_pairs(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines])
             records = follow_frames(each, others, turns, d)
             pinned[:, d] &= others & _arriving(records, len(each.arrival_channel), hosts, d)
             if found := goes_round(fabric, each, records, f"frames to {known.hosts[d].name}"):
-                return none, str(found[0])
+                return none, str(found[0]), []
             heard, copies = copies_at(each, records, d)
             flooded[:, d] &= others & heard & (copies == 1)
-    if _pausing(before, lines):
-        held, out = np.nonzero(turns[:-1])
-        wanted = fabric.port_channel[fabric.head[held], out].astype(np.int64)
-        if cycle := find_cycle(len(fabric.tail), held.astype(np.int64), wanted):
-            named = "; ".join(channel_name(fabric, c) for c in cycle)
-            return none, f"channels: expected no dependency cycle at any line, actual {named}, where ports send PAUSE"
-    return pinned | (flooded & flooded.T), ""
+    return pinned | (flooded & flooded.T), "", [turns]
 
 
 def prove_kept(fabric: Fabric, before: FabricState, after: FabricState, lines: Mapping[str, Lines]) -> WaveProof:

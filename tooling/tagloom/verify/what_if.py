@@ -14,13 +14,14 @@ from tagloom.graph.rows import places
 from tagloom.graph.search import matrix, reached
 from tagloom.platforms.port_names import channel_name, link_at, link_ends
 from tagloom.records.switch_state import Frames
+from tagloom.records.tagged_ports import without_tags
 from tagloom.records.what_if import Loss, WhatIf
 from tagloom.verify.broadcast import flood_from
 from tagloom.verify.forwarding import NOWHERE, forwarding
 from tagloom.verify.isolation import leaks
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -68,10 +69,53 @@ def what_if(fabric: Fabric, state: FabricState, kind: str, detours: Sequence[Det
     that no entry names come there, flooded along the VLAN of their sender. Raises InputError if a detour names unknown
     parts or hosts.
     """
+    cases = _cases(fabric, kind)
+    # Where ports carry networks tagged, each network as its hosts see it: their tag is none, all others are tags.
+    several = fabric.by_network if fabric.tagged_hosts else (fabric,)
+    groups = [*fabric.networks.values()] if fabric.tagged_hosts else [np.arange(len(fabric.hosts))]
+    moves = None if detours is None else _moves(fabric, detours)
+    judged = [
+        _of_hosts(
+            *without_tags(part, state), cases, None if moves is None else _among(moves, hosts), alone=len(several) < 2
+        )
+        for part, hosts in zip(several, groups, strict=True)
+    ]
+    for one in judged:
+        one.legal.beside = np.unique(np.concatenate([each.legal.keys for each in judged if each is not one] or [_NONE]))
+    for one in judged:
+        for case in cases:
+            one.lose(case, None if one.moves is None else one.moves.get(case, {}))
+        for other in judged:
+            if other is not one:
+                other.legal.beside = np.union1d(other.legal.beside, one.legal.keys)
+    # a number of a switch and VLAN is the same in all views
+    moved = [(int(hosts[h]), int(one.tours.node[t])) for hosts, one in zip(groups, judged, strict=True)
+             for h, t in one.moved]  # fmt: skip
+    found = leaks(forwarding(fabric, state), state, moved) if len(fabric.networks) > 1 else ()
+    answer = _together([one.answer(kind, len(cases)) for one in judged], judged, cases)
+    return replace(answer, isolated=not found if len(fabric.networks) > 1 else None, leaks=found)
+
+
+_NONE = np.empty(0, np.int64)
+
+
+def _among(moves: Mapping[Part, Mapping[int, int]], hosts: NDArray[np.int64]) -> dict[Part, dict[int, int]]:
+    """Return the moves of some hosts, by their places among these."""
+    place = {h: i for i, h in enumerate(hosts.tolist())}
+    return {part: {place[h]: vlan for h, vlan in each.items() if h in place} for part, each in moves.items()}
+
+
+def _of_hosts(
+    fabric: Fabric,
+    state: FabricState,
+    cases: Sequence[Part],
+    moves: dict[Part, dict[int, int]] | None,
+    *,
+    alone: bool,
+) -> _FailureTally:
+    """Return what counts the failures of a fabric, before any; it is `alone`, or some of a fabric's networks."""
     model = forwarding(fabric, state)
     home = [int(state[fabric.switches[h.switch].name].pvid[h.port - 1]) for h in fabric.hosts]
-    cases = _cases(fabric, kind)
-    moves = None if detours is None else _moves(fabric, detours)
     vlans = {(h, vlan) for h, vlan in enumerate(home)}
     if moves is not None:
         vlans |= {pair for part in cases for pair in moves.get(part, {}).items()}
@@ -80,12 +124,47 @@ def what_if(fabric: Fabric, state: FabricState, kind: str, detours: Sequence[Det
     tours = _walked(model, _entered(model, state, sorted(vlans)))
     used = vlans if moves is not None else set(enumerate(home))
     legal = _UsedDependencies(model, tours, {tours.of_host.get(pair, -1) for pair in used})
-    chosen = _FailureTally(fabric, tours, legal, home)
-    for part in cases:
-        chosen.lose(part, None if moves is None else moves.get(part, {}))
-    found = leaks(model, state, [(h, int(tours.node[t])) for h, t in chosen.moved])
+    return _FailureTally(fabric, tours, legal, home, moves, alone=alone)
+
+
+def _together(answers: Sequence[WhatIf], judged: Sequence[_FailureTally], cases: Sequence[Part]) -> WhatIf:
+    """Return the answer for the hosts of all networks, each followed by itself: sums, failure by failure."""
+    if len(answers) == 1:
+        return answers[0]
+    first, fabric = answers[0], judged[0].fabric
+    keys = np.unique(np.concatenate([one.legal.keys for one in judged]))
+    channels = judged[0].legal.channels
+    cycle = find_cycle(channels, *np.divmod(keys, channels))
+    each = np.sum([one.each for one in judged], axis=0).reshape(len(cases), 4)
+    cut, saved, unprotected, pvids = each.T
+    loads = [np.sum([one.loads[i][0] for one in judged], axis=0) for i in range(1 + len(cases))]
+    hops = [int(sum(one.loads[i][1] for one in judged)) for i in range(1 + len(cases))]
+    of_case = [{loss.dead: loss for loss in answer.losses} for answer in answers]
+    losses = []
+    for i, part in enumerate(cases):
+        if unprotected[i]:
+            dead = named(fabric, part)
+            pairs = tuple(pair for found in of_case if dead in found for pair in found[dead].pairs)[:WITNESSES]
+            losses.append(Loss(dead, int(cut[i]), int(saved[i]), int(unprotected[i]), pairs))
+    once = [answer.broadcast_exactly_once for answer in answers]
     return replace(
-        chosen.answer(kind, len(cases)), isolated=not found if len(fabric.networks) > 1 else None, leaks=found
+        first,
+        protected=sum(answer.protected for answer in answers),
+        unprotected=int(unprotected.sum()),
+        saved=int(saved.sum()),
+        cut_pairs_max=int(cut.max(initial=0)),
+        unprotected_pairs_max=int(unprotected.max(initial=0)),
+        pvids_max=int(pvids.max(initial=0)),
+        deadlock_free=not cycle,
+        deadlock_cycle=tuple(channel_name(fabric, c) for c in cycle),
+        broadcast_exactly_once=None if None in once else all(once),
+        storm_free=all(answer.storm_free for answer in answers),
+        load_before=int(loads[0].max(initial=0)),
+        load_max=max(int(load.max(initial=0)) for load in loads),
+        hops_before=hops[0],
+        hops_max=max(hops),
+        losses=tuple(losses),
+        dependencies=np.divmod(keys, channels),
     )
 
 
@@ -246,6 +325,7 @@ class _UsedDependencies:
         self.once = self.storm_free = True
         self.used = {t for t in used if t >= 0}
         self.refused: set[int] = set()
+        self.beside = _NONE  # dependencies of other networks' frames
         self.keys = self._of(self.used)
 
     def _of(self, some: Collection[int]) -> NDArray[np.int64]:
@@ -267,7 +347,8 @@ class _UsedDependencies:
         before = self.once, self.storm_free
         keys = np.union1d(self.keys, self._of({tour}))
         harmless = (self.once or not before[0]) and (self.storm_free or not before[1])
-        if harmless and not find_cycle(self.channels, *np.divmod(keys, self.channels)):
+        around = np.union1d(keys, self.beside)
+        if harmless and not find_cycle(self.channels, *np.divmod(around, self.channels)):
             self.used.add(tour)
             self.keys = keys
             return True
@@ -283,8 +364,19 @@ class _UsedDependencies:
 class _FailureTally:
     """The effects of one failure after another, added up."""
 
-    def __init__(self, fabric: Fabric, tours: _Tours, legal: _UsedDependencies, home: list[int]) -> None:
-        self.fabric, self.tours, self.legal = fabric, tours, legal
+    def __init__(
+        self,
+        fabric: Fabric,
+        tours: _Tours,
+        legal: _UsedDependencies,
+        home: list[int],
+        moves: dict[Part, dict[int, int]] | None,
+        *,
+        alone: bool,
+    ) -> None:
+        self.alone = alone
+        self.fabric, self.tours, self.legal, self.moves = fabric, tours, legal, moves
+        self.each = list[tuple[int, int, int, int]]()  # by failure: cut, saved, unprotected pairs, PVIDs that change
         self.home = np.array([tours.of_host.get(pair, -1) for pair in enumerate(home)], np.int64)
         self.pairs, self.moved = fabric.same_network, set[tuple[int, int]]()
         into = fabric.head[tours.channel] if len(tours.channel) else tours.channel
@@ -302,6 +394,8 @@ class _FailureTally:
         which, times = np.unique(self.home[self.home >= 0], return_counts=True)
         self.home_load: NDArray[np.float64] = times.astype(np.float64) @ tours.load[which]
         load, hops = self._load(self.home)
+        # Unless alone: float64[C] and the sum of all, before, then after each failure without what is dead.
+        self.loads = [(load, hops)]
         self.load_before, self.hops_before = int(load.max(initial=0)), int(hops)
         self.load, self.hops = self.load_before, self.hops_before
 
@@ -372,6 +466,9 @@ class _FailureTally:
         link, switch = part
         dead = (np.arange(len(load)) // 2 == link) | (np.append(self.fabric.tail, -1)[: len(load)] == switch)
         self.load, self.hops = max(self.load, int(load[~dead].max(initial=0))), max(self.hops, int(hops))
+        if not self.alone:
+            self.loads.append((np.where(dead, 0.0, load), hops))
+        self.each.append((int(cut), saved, unprotected, int((taken != self.home).sum())))
         if unprotected:
             names = [self.fabric.hosts[h].name for h in range(len(self.fabric.hosts))]
             pairs = tuple(f"{names[a]} -> {names[b]}" for a, b in np.argwhere(after)[:WITNESSES].tolist())
