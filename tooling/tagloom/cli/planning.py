@@ -159,12 +159,12 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
 
 
 def _verify(args: argparse.Namespace, screen: Screen) -> int:
+    if args.paths or args.fdb or args.certificate or args.jobs is not None or args.scheduler:
+        return _verify_routes(args, screen)
     from tagloom import pipeline
     from tagloom.read import read_fabric
     from tagloom.report import losses, terminal
 
-    if args.paths or args.fdb or args.certificate or args.jobs is not None or args.scheduler:
-        return _verify_routes(args, screen)
     if args.what_if not in {"", *LOSSES} and args.build is None:  # `verify --what-if BUILD`
         args.build, args.what_if = Path(args.what_if), LOSSES[0]
     if args.what_if not in {"", *LOSSES}:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.errors import Finding, InputError
+from tagloom.read.lft_lines import scan
 from tagloom.read.table_rows import TableRows
 from tagloom.storage.text import read_text
 
@@ -26,9 +27,9 @@ _PORT = re.compile(
     r'\[(\d{1,3})\](?:\([0-9a-f]+\))?\s+"([SHR])-([0-9a-f]{1,16})"\[(\d{1,3})\](?:\([0-9a-f]+\))?'
     r"\s*#.*? lid (\d{1,5})\b"
 )
-# opensm.fdbs and dump_lfts: a block for each switch, a line for each LID.
+# opensm.fdbs and dump_lfts: a block for each switch, a line for each LID (`lft_lines`).
 _TABLE = re.compile(r"^(?:Unicast lids .*?guid |\S*dump_ucast_routes: Switch )0x([0-9a-f]{1,16})\b.*", re.MULTILINE)
-_ENTRY = re.compile(r"^0x([0-9A-Fa-f]{4}) *:? +(\d{3})\b", re.MULTILINE)
+_End = tuple[str, str, str, str, str]  # of `_END`: CA or SW, the GUID, the description, the LID, the port
 _NodePort = tuple[str, str, int, int]  # CA or SW, the node's GUID, its LID, the port
 MOST_LIDS = 100_000  # of up to five digits; a subnet has 49,151
 _LOOKED_AT = 4096  # characters
@@ -72,8 +73,10 @@ def read_subnet(files: list[Path]) -> TableRows:
         raise InputError(wrong)
     rows = TableRows()
     cabling = next(path for kind in ("cables", "nodes") for path in files if kinds[path] == kind)
-    names = _names(texts[cabling])
-    for number, (a, b) in enumerate((_cables if kinds[cabling] == "cables" else _nodes)(texts[cabling]), start=1):
+    told_twice = kinds[cabling] == "cables"
+    told_of = [_END.findall(line) for line in texts[cabling].splitlines()] if told_twice else []
+    names = _names(told_of, texts[cabling])
+    for number, (a, b) in enumerate(_cables(told_of) if told_twice else _nodes(texts[cabling]), start=1):
         for near, far in ((a, b), (b, a)):
             if near[0] != "SW" and far[0] == "SW":
                 rows.attach(f"lid {near[2]}", names.get(far[1], far[1]), str(far[3]))
@@ -84,32 +87,32 @@ def read_subnet(files: list[Path]) -> TableRows:
     for name, number in rows.destinations.items():
         adapter[int(name.removeprefix("lid "))] = number
     tables = next(path for path in files if kinds[path] == "tables")
-    heads = list(_TABLE.finditer(texts[tables]))
-    for head, following in zip(heads, [*heads[1:], None], strict=True):
-        block = texts[tables][head.end() : following.start() if following else None]
-        entries = _ENTRY.findall(block)
-        lids = np.array([int(lid, 16) for lid, _ in entries], np.int64)
-        ports = np.array([int(port) for _, port in entries], np.int32)
-        destination = adapter[lids]
-        guid = f"S-{int(head[1], 16):016x}"
+    data, others, places, lids, ports = scan(texts[tables])
+    whole = ((start, data[start : data.find(b"\n", start)].decode()) for start in others.tolist())
+    heads = [(start, head[1]) for start, line in whole if (head := _TABLE.match(line))]
+    bounds = [*np.searchsorted(places, [start for start, _ in heads]).tolist(), len(places)]
+    for (_, number_of), first, last in zip(heads, bounds, bounds[1:], strict=False):
+        destination = adapter[lids[first:last]]
+        guid = f"S-{int(number_of, 16):016x}"
         kept = destination >= 0
-        rows.add_table(names.get(guid, guid), destination[kept], ports[kept], f"{tables}: switch 0x{head[1]}")
+        where = f"{tables}: switch 0x{number_of}"
+        rows.add_table(names.get(guid, guid), destination[kept], ports[first:last][kept], where)
     return rows
 
 
-def _names(text: str) -> dict[str, str]:
+def _names(lines: list[list[_End]], text: str) -> dict[str, str]:
     """Return the descriptions of switches by their GUIDs, of those that have one of their own."""
-    found = {f"S-{int(guid, 16):016x}": name for kind, guid, name, _, _ in _END.findall(text) if kind == "SW"}
+    told = {(guid, name) for ends in lines for kind, guid, name, _, _ in ends if kind == "SW"}
+    found = {f"S-{int(guid, 16):016x}": name for guid, name in sorted(told)}
     found |= {f"S-{int(guid, 16):016x}": name for kind, guid, name, _ in _NODE.findall(text) if kind == "Switch"}
     count = Counter(found.values())
     return {guid: name for guid, name in found.items() if name.strip() and count[name] == 1}
 
 
-def _cables(text: str) -> Iterator[tuple[_NodePort, _NodePort]]:
+def _cables(lines: list[list[_End]]) -> Iterator[tuple[_NodePort, _NodePort]]:
     """List the cables of opensm-subnet.lst, whose LIDs and ports are hexadecimal; each stands there once or twice."""
     seen = set()
-    for line in text.splitlines():
-        ends = _END.findall(line)
+    for ends in lines:
         if len(ends) != 2:
             continue
         a, b = ((k, f"S-{int(guid, 16):016x}", int(lid, 16), int(port, 16)) for k, guid, _, lid, port in ends)

@@ -86,10 +86,10 @@ class TableRows:
             if (channel := self._channel.get((s, str(port)))) is not None:
                 groups[port] = self._groups.setdefault((channel,), len(self._groups))
         self._tables[switch] = destinations, groups[ports]
-        names = list(self.destinations)
-        for d, number in zip(destinations.tolist(), ports.tolist(), strict=True):
-            if groups[number] == DELIVERED and self._delivery.get(d, (s, str(number))) != (s, str(number)):
-                rule = f"frames to {shown(names[d])} leave where it is attached"
+        here = np.flatnonzero(groups[ports] == DELIVERED)
+        for d, number in zip(destinations[here].tolist(), ports[here].tolist(), strict=True):
+            if self._delivery.get(d, (s, str(number))) != (s, str(number)):
+                rule = f"frames to {shown(list(self.destinations)[d])} leave where it is attached"
                 self._misdelivered.append(Finding(where, rule, f"{switch}:{number}"))
 
     def finish(self) -> ForwardingTables:
