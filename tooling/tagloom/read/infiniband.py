@@ -73,10 +73,10 @@ def read_subnet(files: list[Path]) -> TableRows:
         raise InputError(wrong)
     rows = TableRows()
     cabling = next(path for kind in ("cables", "nodes") for path in files if kinds[path] == kind)
-    told_twice = kinds[cabling] == "cables"
-    told_of = [_END.findall(line) for line in texts[cabling].splitlines()] if told_twice else []
-    names = _names(told_of, texts[cabling])
-    for number, (a, b) in enumerate(_cables(told_of) if told_twice else _nodes(texts[cabling]), start=1):
+    by_ends = kinds[cabling] == "cables"
+    ends_of_lines = [_END.findall(line) for line in texts[cabling].splitlines()] if by_ends else []
+    names = _names(ends_of_lines, texts[cabling])
+    for number, (a, b) in enumerate(_cables(ends_of_lines) if by_ends else _nodes(texts[cabling]), start=1):
         for near, far in ((a, b), (b, a)):
             if near[0] != "SW" and far[0] == "SW":
                 rows.attach(f"lid {near[2]}", names.get(far[1], far[1]), str(far[3]))
@@ -91,19 +91,19 @@ def read_subnet(files: list[Path]) -> TableRows:
     whole = ((start, data[start : data.find(b"\n", start)].decode()) for start in others.tolist())
     heads = [(start, head[1]) for start, line in whole if (head := _TABLE.match(line))]
     bounds = [*np.searchsorted(places, [start for start, _ in heads]).tolist(), len(places)]
-    for (_, number_of), first, last in zip(heads, bounds, bounds[1:], strict=False):
+    for (_, guid_digits), first, last in zip(heads, bounds, bounds[1:], strict=False):
         destination = adapter[lids[first:last]]
-        guid = f"S-{int(number_of, 16):016x}"
+        guid = f"S-{int(guid_digits, 16):016x}"
         kept = destination >= 0
-        where = f"{tables}: switch 0x{number_of}"
+        where = f"{tables}: switch 0x{guid_digits}"
         rows.add_table(names.get(guid, guid), destination[kept], ports[first:last][kept], where)
     return rows
 
 
 def _names(lines: list[list[_End]], text: str) -> dict[str, str]:
     """Return the descriptions of switches by their GUIDs, of those that have one of their own."""
-    told = {(guid, name) for ends in lines for kind, guid, name, _, _ in ends if kind == "SW"}
-    found = {f"S-{int(guid, 16):016x}": name for guid, name in sorted(told)}
+    described = {(guid, name) for ends in lines for kind, guid, name, _, _ in ends if kind == "SW"}
+    found = {f"S-{int(guid, 16):016x}": name for guid, name in sorted(described)}
     found |= {f"S-{int(guid, 16):016x}": name for kind, guid, name, _ in _NODE.findall(text) if kind == "Switch"}
     count = Counter(found.values())
     return {guid: name for guid, name in found.items() if name.strip() and count[name] == 1}
