@@ -358,6 +358,7 @@ class ApplyContext:
             proven=sequence.proven,
             journal=str(self.journal.path.absolute()),
             run=run.id,
+            call_off=tuple(each.switch for each in ScheduledReloads(self.journal).all()),
             reload_seconds=armed.seconds if armed is not None and armed.run.id == run.id and run.kind == "apply" else 0,
         )
         if run.kind == own_lines.KIND:
