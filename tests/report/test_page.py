@@ -20,7 +20,7 @@ from tagloom.predict.energy import Rates, energy
 from tagloom.records.forecast import Interruption
 from tagloom.report.html import html_document as render
 from tagloom.report.layout import draw
-from tagloom.report.panels import energy_groups, energy_verdict, performance_groups
+from tagloom.report.panels import energy_facts, energy_groups, energy_verdict, performance_groups
 from tagloom.report.terminal import forecast_payload
 from waiting import until
 
@@ -276,6 +276,11 @@ def test_a_saving_that_slows_the_run_too_much_is_told_to_cost_more(site):
     slow = replace(found.forecast, seconds_predicted=replace(found.forecast.seconds_predicted, value=20.0))
     fabric = found.fabric
     dear = replace(slow, energy=energy(fabric.with_links_up(), fabric, slow, Rates(host_watts=90.0)))
+    for watts, shown in ((400.0, True), (2.9e9, False)):
+        page = {**less, "break_even_host_watts": watts}
+        page["sources"] = {**page["sources"], "break_even_host_watts": "here"}
+        assert ("draws over 400 W" in energy_verdict(page)[1]) == shown, "no host draws more than a town"
+        assert ("here" in [source for _, _, source in energy_facts(page)]) == shown
     good, words = energy_verdict(forecast_payload(dear))
     assert not good
     assert "costs more than it saves" in words

@@ -17,6 +17,7 @@ from tagloom.units import split_address
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from tagloom.adapters.console_line import Stream
     from tagloom.adapters.ssh import Access
@@ -75,13 +76,26 @@ def _bootstrap(args: argparse.Namespace, screen: Screen) -> int:
     write_whole(args.output / "labels.html", labels_html(fabric))
     written.append(args.output / "labels.html")
     screen.say(f"wrote     {args.output}/: {len(lines)} files to paste at serial consoles, labels.html to print")
+    left_out = [] if args.switch else [switch for switch in fabric.live if switch.name not in contacts]
+    if left_out:
+        names, models = (
+            ", ".join(dict.fromkeys(words)) for words in zip(*((s.name, s.model) for s in left_out), strict=True)
+        )
+        screen.say(f"by hand   {names}: tagloom knows no first lines of {models}")
+    if not lines:
+        return _answered(screen, written, left_out)
     if not args.secrets:
         screen.say("replace   what stands in <...> before you paste: passwords are in no file")
     screen.say(
         "next      tagloom bootstrap with --switch S and --serial or --telnet types them, and enrols the host key"
     )
+    return _answered(screen, written, left_out)
+
+
+def _answered(screen: Screen, written: Sequence[Path], left_out: Sequence[Switch]) -> int:
+    """Answer what was written, and which switches have no lines."""
     nobody: dict[str, Any] = {"configured": [], "known_hosts": None, "enrolled": [], "factory_user": ""}
-    screen.answer({"written": list(map(str, written)), **nobody})
+    screen.answer({"written": list(map(str, written)), "left_out": [switch.name for switch in left_out], **nobody})
     return GOOD
 
 
@@ -140,7 +154,7 @@ def addresses_of(fabric: Fabric, network: ipaddress.IPv4Network, only: str) -> d
     found, wrong = {}, []
     for switch in fabric.live:
         platform = platforms.of(switch)
-        if not platform.has_modes or not platform.grammar or (only and switch.name != only):
+        if not platform.has_first_contact or (only and switch.name != only):
             continue
         host = split_address(switch.address)[0] if switch.address else ""
         try:
@@ -290,7 +304,8 @@ def _type(
         f"host key  {key.get_name()} {key.fingerprint} {'enrolled' if enrolled else 'is the one'} in {known_hosts}",
     )
     screen.say(*factory_user_lines(switch.name, left))
-    payload = {"written": [], "configured": [switch.name], "known_hosts": str(known_hosts), "factory_user": left}
+    payload = {"written": [], "left_out": [], "configured": [switch.name], "known_hosts": str(known_hosts)}
+    payload["factory_user"] = left
     screen.answer({**payload, "enrolled": [switch.name] if enrolled else []})
     return GOOD
 

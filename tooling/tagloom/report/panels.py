@@ -9,7 +9,7 @@ import numpy as np
 
 from tagloom import platforms
 from tagloom.report.decimals import decimal
-from tagloom.report.terminal import count
+from tagloom.report.terminal import break_even, count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -99,9 +99,8 @@ def energy_facts(payload: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         ("pays_after_seconds", "a link's change pays after", "s"),
         ("break_even_host_watts", "a slower run costs what is saved where a host draws", "W"),
     )
-    return [
-        (name, _amount(payload[key], unit), payload["sources"][key]) for key, name, unit in wanted if payload.get(key)
-    ]
+    shown = {**payload, "break_even_host_watts": break_even(payload)}
+    return [(name, _amount(shown[key], unit), payload["sources"][key]) for key, name, unit in wanted if shown.get(key)]
 
 
 def energy_verdict(payload: Mapping[str, Any]) -> tuple[bool, str]:
@@ -117,7 +116,7 @@ def energy_verdict(payload: Mapping[str, Any]) -> tuple[bool, str]:
         )
     before, after = payload["joules_before"], payload["joules"] - payload["transition_joules"]
     said = f"The saving pays: {100 * (1 - after / before):.1f} % less energy to the end of a run."
-    even = payload.get("break_even_host_watts")
+    even = break_even(payload)
     return True, f"{said} Where a host draws over {even:,.0f} W, the slower run costs more than that." if even else said
 
 

@@ -32,6 +32,7 @@ SHOWN_FINDINGS = 20
 SCREEN_LINES = 23  # of 24; the prompt takes one
 NAMED_NETWORKS = 3  # of several, on one screen
 JOULES_PER_KWH = 3.6e6
+MOST_HOST_WATTS = 100_000.0  # no host draws more
 
 BROADCAST_WORDS = {
     "tree": "broadcasts take one tree, by entries for ff:ff:ff:ff:ff:ff; other group addresses may come several times",
@@ -545,6 +546,12 @@ def forecast_lines(payload: Mapping[str, Any]) -> list[str]:
     )
 
 
+def break_even(payload: Mapping[str, Any]) -> float:
+    """Return how much a host would have to draw for a slower run to cost more than is saved; 0 where none does."""
+    watts = float(payload.get("break_even_host_watts") or 0.0)
+    return watts if watts < MOST_HOST_WATTS else 0.0
+
+
 def _energy_lines(payload: Mapping[str, Any]) -> list[str]:
     """Return a run's energy, and its cost and emission if there are rates."""
     base = payload["seconds_base"]
@@ -555,8 +562,8 @@ def _energy_lines(payload: Mapping[str, Any]) -> list[str]:
             energy += f", {payload['transition_joules']:.0f} J of them for links that change, there and back"
         if "pays_after_seconds" in payload:
             energy += f" (pays after {payload['pays_after_seconds']:.1f} s)"
-        if payload.get("break_even_host_watts"):
-            energy += f"; costs more than it saves where a host draws over {payload['break_even_host_watts']:,.0f} W"
+        if even := break_even(payload):
+            energy += f"; costs more than it saves where a host draws over {even:,.0f} W"
         lines += row("energy", energy)
     money = [
         f"{what} {decimal(payload[f'{key}_before'])} -> {decimal(payload[f'{key}_after'])}{unit} a run"
