@@ -117,6 +117,21 @@ def test_an_address_at_a_port_without_a_host_is_named(rack, file, answer):
     assert macs_of(path) == WANTED
 
 
+def test_addresses_that_were_made_up_are_no_hosts_own_where_they_are_met(tmp_path, answer, run):
+    """A rack that is started from a file without addresses has those that every command makes up for it."""
+    (tmp_path / "f.yml").write_text("name: square\nmodel: powerconnect-5324\nshape: {family: mesh, dims: [2, 2]}\n")
+    process.up(Order(read_fabric(tmp_path / "f.yml"), ROOT / "templates"), tmp_path / "lab")
+    try:
+        process.ping(tmp_path / "lab")
+        status, page = answer("hosts", "learn", tmp_path / "f.yml", "-i", tmp_path / "lab")
+        said = run("hosts", "learn", tmp_path / "f.yml", "-i", tmp_path / "lab")[1]
+    finally:
+        process.down(tmp_path / "lab")
+    assert (status, page["invented"], page["learned"], page["silent"]) == (1, 4, [], [])
+    assert page["made_up"] == ["h0", "h1", "h2", "h3"]
+    assert "4 hosts with the address that tagloom made up" in " ".join(said.split())
+
+
 def test_a_host_of_which_nothing_is_learnt_is_named(rack, file, answer):
     path = file("hosts:\n  h4: {switch: s3, port: g12}\n  h5: {switch: s3, port: g13, mac: '00:1e:c9:00:00:05'}\n")
     status, page = answer("hosts", "learn", path, "-i", rack)

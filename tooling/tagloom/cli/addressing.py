@@ -185,7 +185,7 @@ def _end(
     elif new:
         screen.say(f"check     {terminal.count(len(new), 'address')} would be written; nothing was")
     screen.answer(payload)
-    return DEVICE_FAILED if changes.failed else NO if changes.findings else GOOD
+    return DEVICE_FAILED if changes.failed else NO if changes.findings or changes.made_up else GOOD
 
 
 def _file_words() -> Parser:

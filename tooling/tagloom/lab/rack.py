@@ -474,7 +474,7 @@ class Rack:
         """Pass time for what switches have scheduled: what is due by then restarts now."""
         seconds = float(order.get("seconds") or 0.0)
         restarted = []
-        for name in list(self._reloads):
+        for name in filter(self._reloads.__contains__, self.devices):
             device = self.devices[name]
             left = (self._reloads_in(device) or 0.0) - seconds
             self._schedule(device, 0)

@@ -163,6 +163,7 @@ def choose(
     for mac, places in twice.items():
         findings.append(Finding(format_mac(mac), "one host", " and ".join(sorted({at.get(n, n) for n in places}))))
     silent: list[str] = []
+    made_up: list[str] = []
     for name, host in hosts.items():
         new = {mac: where for mac, where in of_host[name].items() if mac not in host.macs}
         sure = tuple(mac for mac in new if mac not in twice)
@@ -183,7 +184,11 @@ def choose(
                 found_macs = " and ".join(format_mac(mac) for mac in new)
                 expected = "one address, or that of the fabric file among them (--several takes all)"
                 findings.append(Finding(at[name], expected, found_macs))
-    return _settle(fabric, chosen, AddressChanges((), (), tuple(unknown), tuple(silent), tuple(findings)), at, change)
+        made_up += [name] if host.invented and of_host[name] and not new else []
+    seen = AddressChanges(
+        unknown=tuple(unknown), silent=tuple(silent), findings=tuple(findings), made_up=tuple(made_up)
+    )
+    return _settle(fabric, chosen, seen, at, change)
 
 
 def _stranger(each: SeenAddress, owner: Mapping[int, str]) -> Finding:

@@ -99,6 +99,7 @@ class AddressChanges:
     changed   hosts whose address differs from the file's; written only on request
     unknown   addresses of no host, or one of several of a host
     silent    names of hosts with no known address
+    made_up   names of hosts that send from the address that tagloom made up: the virtual rack's
     findings  what is not written and needs attention
     failed    switches that did not answer, and why
     over_ssh  switches whose command line was read
@@ -111,6 +112,7 @@ class AddressChanges:
     findings: tuple[Finding, ...] = ()
     failed: Mapping[str, str] = field(default_factory=dict)
     over_ssh: tuple[str, ...] = ()
+    made_up: tuple[str, ...] = ()
 
     def to_write(self, *, change: bool) -> tuple[AddressChange, ...]:
         """Return the changes to write into the file; `change` includes addresses that differ from the file's."""
@@ -123,6 +125,7 @@ class AddressChanges:
             "changed": [each.to_json() for each in self.changed],
             "unknown": [each.to_json() for each in self.unknown],
             "silent": list(self.silent),
+            "made_up": list(self.made_up),
             "findings": [each.to_json() for each in self.findings],
             "failed": list(self.failed),
             "over_ssh": list(self.over_ssh),

@@ -843,6 +843,9 @@ def address_lines(payload: Mapping[str, Any], findings: Sequence[Finding]) -> li
     if silent:
         named = ", ".join(silent[:5]) + (", ..." if len(silent) > 5 else "")
         lines += row("silent", f"{count(len(silent), 'host')} of which no address was seen: {named}")
+    if payload["made_up"]:
+        hosts = count(len(payload["made_up"]), "host")
+        lines += row("made up", f"{hosts} with the address that tagloom made up, as those of the virtual rack have")
     for name, why in payload["unread"].items():
         lines += row("failed", f"{name}: {why}")
     lines += finding_lines(findings)
