@@ -90,6 +90,27 @@ def test_a_ring_is_checked_pushed_and_found_unchanged_and_other_paths_come_by_a_
     assert all(ring.state(name) == ring.planned(name) for name in ALL)
 
 
+def entries(state):
+    return sorted(zip(state.entry_vlan.tolist(), state.entry_mac.tolist(), state.entry_port.tolist(), strict=True))
+
+
+def test_a_cable_that_dies_under_pinned_is_led_around_and_paths_go_home_after_it(ring):
+    """An entry that moves moves a path: the repair plans anew, and every pair it does not name goes on working."""
+    ring("apply", "b", "--allow", "interrupt")
+    process.fault(ring.rack, "s0", "cable", port="ether1")
+    cut = 12 - ring.reached()
+    assert cut > 0
+    page = ring.answer("repair")
+    assert (page["pairs_cut"], page["pairs_restored"]) == (cut, cut)
+    assert page["failed"] == []
+    assert ring.reached() == 12
+    process.mend(ring.rack)
+    assert ring.answer("repair", "--hold", "0.1s")["failed"] == []
+    assert ring.reached() == 12
+    for name in ALL:  # the tree of floods stays where the repair led it: under traffic it cannot change
+        assert entries(ring.state(name)) == entries(ring.planned(name))
+
+
 def test_failures_are_told_by_line_and_the_next_push_goes_on_from_there(ring):
     process.quirks(ring.rack, {"s0": {"reject_line": "bridge host add"}, "s1": {"refuse_login": True}})
     process.quirks(ring.rack, {"s2": {"drop_after": 18}, "s3": {"ignore_line": " pvid="}})

@@ -24,6 +24,7 @@ from tagloom.adapters.timetable_memory import TimetableMemory
 from tagloom.apply.build import duplicates_allowed, proven_texts
 from tagloom.apply.journal import Journal
 from tagloom.apply.lock import holder
+from tagloom.cli.bootstrapping import user_key_in
 from tagloom.cli.inputs import text_of
 from tagloom.lab.directory import read_info
 from tagloom.measure.np_out import format_np_out
@@ -98,6 +99,7 @@ POLICY = (
 PAIRS = "gap_seconds,overhead_seconds\n0.001,0.0001\n0.002,0.0002\n0.004,0.0002\n0.008,0.0002\n"
 MEASURED = "quantity,value,at,fabric\nwatts_after,70.5,1,ring\nseconds_predicted,60,,\n"
 WATTS = "seconds,watts\n0,10.5\n1,10.6\n2,11\n"
+KEY = "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAgQC7 ops@desk\n"
 GAPS = '{"gaps": [{"gap_seconds": [0.001, 0.0011], "round_trip_seconds": [0.0002, 0.00021]}]}'
 MACS = [f"00:1e:c9:00:00:0{n}" for n in range(3)]
 ETHERS = "".join(f"{mac} h{n}\n" for n, mac in enumerate(MACS))
@@ -327,6 +329,7 @@ def make(home: Path) -> None:
         "pairs.csv": PAIRS,
         "measured.csv": MEASURED,
         "watts.csv": WATTS,
+        "key.pub": KEY,
         "gaps.json": GAPS,
         "np.out": NP_OUT,
         **LISTS,
@@ -432,6 +435,7 @@ READERS = (
     Reader("measured", "measured.csv", command("score --store f.db --measured measured.csv")),
     Reader("SNMP settings", "snmp.yml", _snmp),
     Reader("recorded watts", "watts.csv", lambda: read_samples(Path("watts.csv"))),
+    Reader("public key", "key.pub", lambda: user_key_in(Path("key.pub"))),
     Reader("gaps", "gaps.json", lambda: baseline_of(text_of(Path("gaps.json")), "gaps.json")),
     Reader("NetPIPE", "np.out", command("measure pingpong --read np.out")),
     Reader("fabric to be edited", "f.yml", lambda: FabricText(Path("f.yml")).write(NEW, Path("g.yml"))),

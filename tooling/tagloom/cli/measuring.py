@@ -12,7 +12,6 @@ from tagloom.cli.inputs import LAB, sleep_policy, snmp_settings_of, text_of
 from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO, Screen
 from tagloom.cli.words import Commands, Parser
 from tagloom.errors import Finding, InputError
-from tagloom.storage.document import shown
 from tagloom.storage.whole import write_whole
 
 if TYPE_CHECKING:
@@ -281,6 +280,7 @@ def _forwarded(args: argparse.Namespace) -> list[str]:
 
 def _measure_messages(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.measure.message_log import logger, next_commands
+    from tagloom.storage.document import shown
 
     if args.output.suffix != ".c":
         raise InputError([Finding("--output", "a name that ends in .c", shown(str(args.output)))])

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from tagloom.cli.inputs import traffic_given
 from tagloom.errors import Finding, InputError
-from tagloom.records.simulation import Program, joined_programs
-from tagloom.records.traffic import Run, Traffic, together
 
 if TYPE_CHECKING:
     import argparse
@@ -19,9 +17,12 @@ if TYPE_CHECKING:
     from tagloom.cli.inputs import Findings
     from tagloom.records.build import Build
     from tagloom.records.fabric import Fabric
+    from tagloom.records.simulation import Program
+    from tagloom.records.traffic import Run, Traffic
+
+    Given = tuple[Traffic | None, Program | None, tuple[Run, ...]]
 
 OPTIONS = ("--traffic", "--profile", "--trace")
-Given = tuple[Traffic | None, Program | None, tuple[Run, ...]]
 NOTHING_RUNS: Given = (None, None, ())
 
 
@@ -82,6 +83,8 @@ def _of_all(args: argparse.Namespace, build: Build, files: dict[str, Path | None
 def _of_each(args: argparse.Namespace, build: Build, files: dict[str, dict[str, Path]], all_found: Findings) -> Given:
     """Read the files of each network for its hosts alone: rank i runs on the network's host i."""
     from tagloom.read.runs import program_of, run_of, silent_runs
+    from tagloom.records.simulation import joined_programs
+    from tagloom.records.traffic import together
 
     fabric = build.fabric
     parts = dict(zip(fabric.networks, fabric.by_network, strict=True))
@@ -89,7 +92,8 @@ def _of_each(args: argparse.Namespace, build: Build, files: dict[str, dict[str, 
     if all_of is not None:
         place = args.placement, args.seconds, args.ranks
         whole = all_found.of(lambda: traffic_given(all_of, fabric, lambda: build.routes, *place))
-    found, programs = dict[str, Run](), list[Program]()
+    found: dict[str, Run] = {}
+    programs: list[Program] = []
     for name, part in parts.items():
         own = {option: named.get(name) for option, named in files.items()}
         start = None if whole is None else whole.of_hosts(fabric.networks[name].tolist())
