@@ -210,8 +210,10 @@ def test_what_fails_in_a_session_that_stands_is_disarmed(ring, what):
         begun = ring.start("apply", "change", "--confirm", "1h")
         ring.until_held_back(begun, name)
         assert name in ring.scheduled
-        ring.answer("abort", "--now")
+        abort = ring.start("abort", "--now")
+        until(lambda: [*(ring.rack / "runs").glob("*/stop-now")], begun)
         process.mend(ring.rack)
+        abort.communicate()
         begun.communicate()
         assert begun.returncode == 1
     else:
