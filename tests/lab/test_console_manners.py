@@ -90,3 +90,31 @@ def test_a_console_that_hangs_up_or_never_rests_fails_alone(said, complaint):
             line.__enter__()
         line.__exit__()
         player.join()
+
+
+class Unplugged:
+    """A console that asks for a login, and whose cable is pulled as the password goes out."""
+
+    def __init__(self):
+        self._says = [b"", b"\r\nUser Name:"]
+
+    def read(self, seconds):
+        del seconds
+        return self._says.pop(0) if self._says else b""
+
+    def write(self, data):
+        if data == b"secret-9\r":
+            raise OSError("Input/output error")
+        if data == b"ops\r":
+            self._says = [b"\r\nPassword:"]
+
+    def close(self):
+        pass
+
+
+def test_a_password_that_could_not_be_sent_is_not_named():
+    line = ConsoleLine("s0", platforms.load("powerconnect-5324"), Unplugged(), "ops", "secret-9")
+    with pytest.raises(DeviceError, match="the console is gone") as raised:
+        line.__enter__()
+    assert "secret-9" not in str(raised.value)
+    assert "login" in str(raised.value)

@@ -140,7 +140,7 @@ class ConsoleLine:
         Where a switch wants other credentials than the factory's, they become the inventory's.
         """
         greeting = self._until_quiet("greeting", _GREETING_SECONDS)  # all of it, or it would be answered twice
-        self._write("n" if _YES_OR_NO.search(greeting) else "")
+        self._answer("n" if _YES_OR_NO.search(greeting) else "")
         given, user, password = 0, self._user, self._password
         while True:
             said, _ = self._until_question("login")
@@ -151,23 +151,23 @@ class ConsoleLine:
             if question is _PROMPT:
                 return self
             if question is _YES_OR_NO:
-                self._write("n")
+                self._answer("n")
             elif question is _MORE:
                 self._send(b"q", "login")
             elif question is _OLD:
-                self._write(password)
+                self._answer(password)
             elif question in (_NEW_USER, _NEW):
                 self.renewed = True
-                self._write(self._user if question is _NEW_USER else self._password)
+                self._answer(self._user if question is _NEW_USER else self._password)
             elif question is _USER:
                 if given and self._factory_login and (user, password) != self._factory_login:
                     user, password = self._factory_login
                 elif given:
                     raise DeviceError(self._name, "login", "the console knows neither no login nor the inventory's")
-                self._write(user)
+                self._answer(user)
             else:
                 given += 1
-                self._write(password)
+                self._answer(password)
 
     def __exit__(self, *_: object) -> None:
         """Hang up."""
@@ -199,6 +199,10 @@ class ConsoleLine:
             raise DeviceError(self._name, shown(line), shown(answer))
         self._until_quiet(shown(line), _POLL_SECONDS / 2)  # the prompt of a Return that answered a single key
         return answer
+
+    def _answer(self, word: str) -> None:
+        """Answer a question of the login, such as for a password, which no error names."""
+        self._send(word.encode() + b"\r", "login")
 
     def _write(self, line: str) -> None:
         self._send(line.encode() + b"\r", shown(line))

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import re
 
-_SECRETS = re.compile(
-    r"(?i)(\b(?:"
-    r"password (?:level \d+ |encrypted )*"
-    r"|snmp-server community "
-    r"|(?:radius|tacacs)-server [^\n]{0,400}?key (?:encrypted )?"
-    r"|authentication-key \d+ (?:md5|sha1) "  # of sntp
-    r"|auth[ -](?:md5|sha)\w* |priv[ -](?:3?des|aes)\w* "  # of snmp-server user
-    r'))("[^"\n]*"|\S+)'
+_WORD = r'("[^"\n]*"|\S+)'
+# Each is looked for by itself, since a line may hold several secrets.
+_SECRETS = tuple(
+    re.compile(rf"(?i)({before}){_WORD}")
+    for before in (
+        r"\bpassword (?:level \d+ |encrypted )*",
+        r"\bsnmp-server community ",
+        r"\b(?:radius|tacacs)-server [^\n]{0,400}?key (?:encrypted )?",
+        r"\bauthentication-key \d+ (?:md5|sha1) ",  # of sntp
+        r"\bauth[ -](?:md5|sha)\w* ",  # of snmp-server user, as the two that follow
+        r"\bpriv[ -](?:3?des|aes)\w* ",
+        r"\bauth (?:md5|sha)\w* \S+ priv (?!(?:3?des|aes)\w* )",  # CBS350: the protocol is not named
+        # RouterOS
+        r"(?<![\w-])[\w-]{0,40}?(?:password|pre-shared-key|passphrase|secret)=",
+        r"/snmp community [^\n]{0,400}?\bname=",
+    )
 )
 # What people read, whatever words are in it.
 _PROSE = re.compile(r"(?:no )?(?:description|banner|hostname|asset-tag|snmp-server (?:location|contact)) ")
@@ -23,7 +31,9 @@ def scrub(text: str) -> str:
     >>> print(scrub("username plant password 0123 level 15 encrypted"))
     username plant password <hidden> level 15 encrypted
     """
-    return _SECRETS.sub(r"\1<hidden>", text)
+    for pattern in _SECRETS:
+        text = pattern.sub(r"\1<hidden>", text)
+    return text
 
 
 def secrets_in(line: str) -> list[str]:
@@ -32,4 +42,7 @@ def secrets_in(line: str) -> list[str]:
     >>> secrets_in("snmp-server community watchtower ro"), secrets_in("description password vault")
     (['watchtower'], [])
     """
-    return [] if _PROSE.match(line) else [found[2] for found in _SECRETS.finditer(line)]
+    if _PROSE.match(line):
+        return []
+    found = [(match.start(2), match[2]) for pattern in _SECRETS for match in pattern.finditer(line)]
+    return [word for _, word in sorted(found)]

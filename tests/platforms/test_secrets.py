@@ -1,0 +1,38 @@
+"""No secret of a configuration's line is shown or kept, whichever family's line it is."""
+
+import pytest
+
+from tagloom.platforms.secrets import scrub, secrets_in
+
+LINES = {
+    "username ops password hunter22 level 15": 1,
+    "username ops password encrypted hunter22 privilege 15": 1,
+    "encrypted snmp-server community hunter22 ro": 1,
+    "snmp-server user ops tagloom auth-sha hunter22 priv-aes hunter33": 2,
+    "snmp-server user ops tagloom v3 auth sha hunter22 priv hunter33": 2,
+    "encrypted snmp-server user ops tagloom v3 auth sha512 hunter22 priv aes hunter33": 2,
+    "radius-server host 192.0.2.1 key hunter22 priority 1": 1,
+    "encrypted sntp authentication-key 1 md5 hunter22": 1,
+    "/user add name=ops password=hunter22 group=full": 1,
+    '/snmp community add name=hunter22 authentication-password="hunter22 33" encryption-password=hunter44': 3,
+    "/interface wireless security-profiles set 0 wpa2-pre-shared-key=hunter22": 1,
+}
+HARMLESS = [
+    "snmp-server group tagloom v3 priv read Default",
+    "description password vault",
+    "ip ssh password-auth",
+    "/snmp set enabled=yes contact=ops",
+]
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_every_secret_of_a_line_is_hidden(line):
+    assert "hunter" not in scrub(line)
+    assert scrub(line).count("<hidden>") == len(secrets_in(line)) == LINES[line]
+    assert all("hunter" in word for word in secrets_in(line))
+
+
+@pytest.mark.parametrize("line", HARMLESS)
+def test_a_line_without_a_secret_stays(line):
+    assert secrets_in(line) == []
+    assert line.startswith("description") or scrub(line) == line
