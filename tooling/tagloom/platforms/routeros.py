@@ -159,16 +159,16 @@ def _properties(words: list[str]) -> Values | None:
 
 
 def write_time(seconds: int) -> str:
-    """Write a time as RouterOS prints one.
+    """Write a time as RouterOS prints one, or in seconds where that is shorter: it reads both.
 
     >>> write_time(300), write_time(90061)
-    ('5m', '1d1h1m1s')
+    ('5m', '90061s')
     """
-    parts = []
+    parts, whole = [], f"{seconds}s"
     for unit, letter in zip(_UNITS, "wdhms", strict=True):
         count, seconds = divmod(seconds, unit)
         parts += [f"{count}{letter}"] if count else []
-    return "".join(parts) or "0s"
+    return min("".join(parts) or whole, whole, key=len)
 
 
 def read_time(text: str) -> int:
