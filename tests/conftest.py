@@ -57,7 +57,6 @@ def pytest_addoption(parser):
     parser.addoption("--shuffle", type=int, metavar="SEED", help="files, and tests of a file, in an order by chance")
     parser.addoption("--update-golden", action="store_true", help="write and remove the reviewed texts in tests/golden")
     parser.addoption("--minutes", type=float, default=math.inf, metavar="M", help="begin no test after that time")
-    parser.addoption("--cases", type=int, metavar="N", help="run the first N tests alone, the same on any machine")
 
 
 def pytest_configure(config):
@@ -73,34 +72,20 @@ def pytest_report_header(config):
     return None if config.option.shuffle is None else f"order: --shuffle {config.option.shuffle}"
 
 
-@pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(config, items):
-    """Sort tests: the longest first, or by chance with `--shuffle`; leave campaigns out unless `-m` asks for any.
-
-    With `--cases N`, what is left after all others have chosen are the first N.
-    """
-    sort(config, items)
-    yield
-    if not config.option.markexpr:
-        leave(config, items, [item for item in items if not item.get_closest_marker("long")])
-    if config.option.cases is not None:
-        leave(config, items, items[: config.option.cases])
-
-
-def sort(config, items):
-    """Sort tests in place."""
+    """Sort tests: the longest first, or by chance with `--shuffle`; leave campaigns out unless `-m` asks for any."""
     items.sort(key=lambda item: item.path.parent.name not in LONGEST_FIRST)
     if config.option.shuffle is not None:  # a file's tests stay together, since they share racks
         chance = random.Random(config.option.shuffle)
         place = {path: chance.random() for path in dict.fromkeys(item.path for item in items)}
         chance.shuffle(items)
         items.sort(key=lambda item: place[item.path])
-
-
-def leave(config, items, kept):
-    """Leave those of `items` that are kept."""
-    some = set(kept)
-    if left_out := [item for item in items if item not in some]:
+    if config.option.markexpr:
+        return
+    kept, left_out = [], []
+    for item in items:
+        (left_out if item.get_closest_marker("long") else kept).append(item)
+    if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = kept
 
