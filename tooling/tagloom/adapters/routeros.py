@@ -75,21 +75,9 @@ class RouterOsSwitch(Session):
         del text
         return True
 
-    def batch_seconds(self, lines: int) -> float:
-        """Return how long so many lines, a look at what they did and a save may take at most."""
-        return (lines + 3) * self._access.answer_seconds
-
     def why_no_reload(self) -> str:
         """Return why the switch is not told to reload at a set time: what it would boot with is what runs."""
         return "RouterOS boots with every line that it has taken, so a reload would take none back"
-
-    def schedule_reload(self, minutes: int) -> str:
-        """Return why no reload is scheduled."""
-        del minutes
-        return self.why_no_reload()
-
-    def call_off_reload(self) -> None:
-        """Do nothing: none is ever scheduled."""
 
     def _log_in(self) -> None:
         """Answer what stands before the prompt, and see that lines are carried out behind it."""

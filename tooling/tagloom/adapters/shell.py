@@ -93,21 +93,9 @@ class LinuxSwitch(Session):
         self._request(f"mv {new} {old}")
         return True
 
-    def batch_seconds(self, lines: int) -> float:
-        """Return how long so many lines, a look at what they did and a save may take at most."""
-        return (lines + 3) * self._access.answer_seconds
-
     def why_no_reload(self) -> str:
         """Return why the machine is not told to reboot at a set time: that would end more than its bridge."""
         return "a reboot of a Linux machine would end all that runs on it"
-
-    def schedule_reload(self, minutes: int) -> str:
-        """Return why no reboot is scheduled."""
-        del minutes
-        return self.why_no_reload()
-
-    def call_off_reload(self) -> None:
-        """Do nothing: none is ever scheduled."""
 
     def _log_in(self) -> None:
         """Wait for the prompt, whatever it is and whatever stands before it, and do without it from then on."""

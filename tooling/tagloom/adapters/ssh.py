@@ -382,6 +382,22 @@ class Session:
         """Have a word with the switch, which keeps it from ending the session. Raises DeviceError."""
         raise NotImplementedError
 
+    def batch_seconds(self, lines: int) -> float:
+        """Return how long so many lines, a look at what they did and a save may take at most."""
+        return (lines + 3) * self._access.answer_seconds
+
+    def why_no_reload(self) -> str:
+        """Return why the switch is not told to reload at a set time, "" where it can be."""
+        raise NotImplementedError
+
+    def schedule_reload(self, minutes: int) -> str:
+        """Make the switch reload from what it saved, in so many minutes; return why it will not, "" where it will."""
+        del minutes
+        return self.why_no_reload()
+
+    def call_off_reload(self) -> None:
+        """Call off the reload that is scheduled; nothing where none ever is."""
+
     def _log_in(self) -> None:
         raise NotImplementedError
 

@@ -17,7 +17,6 @@ from tagloom.units import split_address
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
 
     from tagloom.adapters.console_line import Stream
     from tagloom.adapters.ssh import Access
@@ -82,18 +81,12 @@ def _bootstrap(args: argparse.Namespace, screen: Screen) -> int:
             ", ".join(dict.fromkeys(words)) for words in zip(*((s.name, s.model) for s in left_out), strict=True)
         )
         screen.say(f"by hand   {names}: tagloom knows no first lines of {models}")
-    if not lines:
-        return _answered(screen, written, left_out)
-    if not args.secrets:
+    if lines and not args.secrets:
         screen.say("replace   what stands in <...> before you paste: passwords are in no file")
-    screen.say(
-        "next      tagloom bootstrap with --switch S and --serial or --telnet types them, and enrols the host key"
-    )
-    return _answered(screen, written, left_out)
-
-
-def _answered(screen: Screen, written: Sequence[Path], left_out: Sequence[Switch]) -> int:
-    """Answer what was written, and which switches have no lines."""
+    if lines:
+        screen.say(
+            "next      tagloom bootstrap with --switch S and --serial or --telnet types them, and enrols the host key"
+        )
     nobody: dict[str, Any] = {"configured": [], "known_hosts": None, "enrolled": [], "factory_user": ""}
     screen.answer({"written": list(map(str, written)), "left_out": [switch.name for switch in left_out], **nobody})
     return GOOD

@@ -12,7 +12,7 @@ from tagloom.errors import Finding, InputError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tagloom.cli.inputs import Findings
     from tagloom.records.build import Build
@@ -55,29 +55,9 @@ def what_runs(args: argparse.Namespace, build: Build, all_found: Findings) -> Gi
         expected = "NETWORK=FILE, as --traffic has it, or one file each for all networks"
         all_found.findings.append(Finding("--profile", expected, str(files["--profile"][""])))
     if not any(files[option].keys() - {""} for option in OPTIONS):
-        return _of_all(args, build, {option: each.get("") for option, each in files.items()}, all_found)
+        whole = {option: each.get("") for option, each in files.items()}
+        return *_of_hosts(args, fabric, whole, None, all_found, lambda _: build.routes), ()
     return _of_each(args, build, files, all_found)
-
-
-def _of_all(args: argparse.Namespace, build: Build, files: dict[str, Path | None], all_found: Findings) -> Given:
-    from tagloom import pipeline
-    from tagloom.read import read_messages
-    from tagloom.read.runs import with_profile
-
-    fabric, place = build.fabric, (args.placement, args.seconds, args.ranks)
-    traffic = program = None
-    if file := files["--traffic"]:
-        traffic = all_found.of(lambda: traffic_given(file, fabric, lambda: build.routes, *place))
-    if trace := files["--trace"]:
-        both = all_found.of(lambda: read_messages(trace, fabric, args.placement))
-        program, traffic = both if both is not None else (None, None)
-        if traffic is not None and args.seconds is not None:
-            traffic = replace(traffic, seconds=args.seconds)
-    if profile_file := files["--profile"]:
-        profile = all_found.of(lambda: pipeline.traffic_of(profile_file, fabric, *place, profile=True))
-        if profile is not None:
-            traffic = all_found.of(lambda: with_profile(traffic, profile, f"--profile {profile_file}"))
-    return traffic, program, ()
 
 
 def _of_each(args: argparse.Namespace, build: Build, files: dict[str, dict[str, Path]], all_found: Findings) -> Given:
@@ -99,7 +79,7 @@ def _of_each(args: argparse.Namespace, build: Build, files: dict[str, dict[str, 
         start = None if whole is None else whole.of_hosts(fabric.networks[name].tolist())
         if not any(own.values()) and start is None:
             continue
-        traffic, program = _own(args, part, own, start, all_found)
+        traffic, program = _of_hosts(args, part, own, start, all_found, _no_history)
         if traffic is None:
             continue
         if traffic.seconds is None and program is None and traffic.messages.any():
@@ -112,23 +92,29 @@ def _of_each(args: argparse.Namespace, build: Build, files: dict[str, dict[str, 
     return together([*found.values()]), joined_programs(programs) if programs else None, silent_runs(fabric, found)
 
 
-def _own(
-    args: argparse.Namespace, part: Fabric, files: dict[str, Path | None], traffic: Traffic | None, all_found: Findings
+def _of_hosts(
+    args: argparse.Namespace,
+    fabric: Fabric,
+    files: dict[str, Path | None],
+    traffic: Traffic | None,
+    all_found: Findings,
+    routes: Callable[[Path], Any],
 ) -> tuple[Traffic | None, Program | None]:
+    """Read one file of each option for the hosts of a fabric; `routes` returns those that a file's counters saw."""
     from tagloom import pipeline
     from tagloom.read import read_messages
     from tagloom.read.runs import with_profile
 
     place, program = (args.placement, args.seconds, args.ranks), None
     if file := files["--traffic"]:
-        traffic = all_found.of(lambda: traffic_given(file, part, lambda: _no_history(file), *place))
+        traffic = all_found.of(lambda: traffic_given(file, fabric, lambda: routes(file), *place))
     if trace := files["--trace"]:
-        both: Any = all_found.of(lambda: read_messages(trace, part, args.placement))
+        both: Any = all_found.of(lambda: read_messages(trace, fabric, args.placement))
         program, traffic = both if both is not None else (None, None)
         if traffic is not None and args.seconds is not None:
             traffic = replace(traffic, seconds=args.seconds)
     if profile_file := files["--profile"]:
-        profile = all_found.of(lambda: pipeline.traffic_of(profile_file, part, *place, profile=True))
+        profile = all_found.of(lambda: pipeline.traffic_of(profile_file, fabric, *place, profile=True))
         if profile is not None:
             given = traffic
             traffic = all_found.of(lambda: with_profile(given, profile, f"--profile {profile_file}"))

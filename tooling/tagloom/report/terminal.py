@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import islice
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -411,8 +411,10 @@ def forecast_payload(forecast: Forecast, fabric: Fabric | None = None) -> dict[s
     cut = forecast.interruption
     payload["interruptions"] = [] if cut is None else _interrupted(cut, fabric)
     ordered = forecast.replay is not None and forecast.replay.orders == 1
-    replayed = None if forecast.replay is None else asdict(replace(forecast.replay, networks=()))
-    payload["trace" if ordered else "orders"] = replayed and {k: v for k, v in replayed.items() if k != "networks"}
+    replayed = None if forecast.replay is None else asdict(forecast.replay)
+    if replayed is not None:
+        del replayed["networks"]  # each network's part has its own
+    payload["trace" if ordered else "orders"] = replayed
     payload["orders" if ordered else "trace"] = None
     payload["rate_switch"] = None if forecast.rate_switch is None else asdict(forecast.rate_switch)
     payload["networks"] = {network.name: _network_payload(network) for network in forecast.networks}
