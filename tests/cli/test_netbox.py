@@ -211,6 +211,18 @@ def test_every_fault_of_what_netbox_says_is_told_at_once(run, monkeypatch, tmp_p
         assert (status, "Ice Cube" in err) == (2, False)
 
 
+def test_a_cable_that_leads_to_no_port_of_the_kind_it_is_said_to_lead_to_is_left_out(run, tmp_path):
+    pages = answers()
+    plugged = next(each for each in pages["interfaces"] if (each["device"]["name"], each["name"]) == ("s0", "g1"))
+    assert plugged["connected_endpoints_type"] == "dcim.interface"
+    plugged["connected_endpoints"] = []
+    for name, page in pages.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(page))
+    status, out, err = run("import", tmp_path, "-o", tmp_path / "f.yml")
+    assert status == 1, err
+    assert "s0:g1: expected a cable to another port" in out
+
+
 def test_damaged_answers_are_told_by_file_and_key(run, tmp_path):
     (tmp_path / "devices.json").write_text('{"results": [{"id": "one"}], "next": null}')
     (tmp_path / "interfaces.json").write_text('{"results": [], "next": "https://x"}')

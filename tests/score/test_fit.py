@@ -82,6 +82,12 @@ def test_a_time_that_the_pairs_do_not_tell_has_an_interval_as_wide_as_what_is_so
     assert (eee.least[2], eee.most[2]) == pytest.approx((70e-6, 70e-6), rel=1e-3)
 
 
+def test_pairs_that_no_policy_comes_near_tell_nothing_of_any_time():
+    nonsense = [(0.001, 0.0001), (0.002, 0.0002), (0.004, 0.0002), (0.008, -1.0)]
+    eee = fit_policy(nonsense)[1]
+    assert (eee.least[2], eee.most[2]) == pytest.approx((0.0, 10.0), abs=1e-8)
+
+
 def test_a_forecast_is_as_uncertain_as_the_policy_it_is_made_with(site, answer, tmp_path):
     lines = [f"{gap!r},{over!r}" for gap, over in measured(2, overhead_seconds, GAPS)]
     (tmp_path / "p.csv").write_text("\n".join(["gap_seconds,overhead_seconds", *lines]))

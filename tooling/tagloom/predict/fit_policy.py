@@ -131,7 +131,7 @@ def _search(
     scale = np.linalg.norm(found.jac, axis=0)
     known = np.flatnonzero(scale > UNKNOWN * scale.max())
     jac = found.jac[:, known] / scale[known]
-    if left > 0 and np.linalg.cond(jac) < 1 / UNKNOWN:
+    if left > 0 and len(known) and np.linalg.cond(jac) < 1 / UNKNOWN:
         spread = np.sqrt(np.diag(np.linalg.inv(jac.T @ jac)) * squares / left) / scale[known]
         off[known] = np.minimum(t.ppf((1 + CONFIDENCE) / 2, left) * spread, FAR)
     rms = float(np.sqrt(squares / len(gap))) * top

@@ -304,7 +304,8 @@ class _Cabling:
     def _follow(self, here: Interface) -> None:
         """Note where the cable of a switch's port leads; what leads nowhere is remarked, and its port reserved."""
         ends = here.connected_endpoints or []
-        far = self._answers.interfaces.get(ends[0].id) if here.connected_endpoints_type == "dcim.interface" else None
+        to_port = ends and here.connected_endpoints_type == "dcim.interface"
+        far = self._answers.interfaces.get(ends[0].id) if to_port else None
         outside = partial(self._leave_out, here)
         if not ends:
             peers = ", ".join(f"{(each.device and each.device.name) or '?'}:{each.name}" for each in here.link_peers)
