@@ -16,6 +16,10 @@ LONG = (
     "{% macro entry_printed(mac, ports) %}"
     "bridge address {{ mac | mac }} ethernet {{ ports | ports }} forever{% endmacro %}"
 )
+BLOCKS = (
+    "{{% macro two(port) %}}{{% call(p) on(ports) %}}y{{% endcall %}}{{% endmacro %}}"
+    "{{% set again %}}{{% call(port) on(ports) %}}{}{{% endcall %}}{{% endset %}}{}"
+)
 
 
 @pytest.fixture
@@ -102,6 +106,13 @@ def test_a_build_whose_templates_were_changed_is_another_build(here):
         ("ros__configuration", "!\n{{ ports[0].color }}\n", "ros/configuration.j2:2", "color"),
         ("ros__configuration", "!\n\n{% for %}\n", "ros/configuration.j2:3", "Expected an expression"),
         ("ros__configuration", "{{ title.__class__.__mro__ }}\n", "ros/configuration.j2:1", "unsafe"),
+        (
+            "ros__configuration",
+            "!\n" + BLOCKS.format("{{ two(port) }}", ""),
+            "ros/configuration.j2:2",
+            "within another",
+        ),
+        ("ros__configuration", BLOCKS.format("x", "{{ again }}" * 2), "templates", "blocks of ports in"),
         ("ros__commands", "", "ros/commands.j2", "commands.j2"),
     ],
 )

@@ -35,6 +35,7 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
         ("a: 2001-99-99", "month must be in 1..12"),
         ("a: !!python/object/apply:os.getcwd []", "could not determine a constructor"),
         ("--- 1\n--- 2\n", "another document"),
+        ('a: "\\ud800"', "invalid Unicode character"),
     ],
     ids=lambda value: value[:12],
 )
@@ -48,11 +49,16 @@ def test_aliases_and_merges_of_reasonable_size_are_read():
 
 
 @pytest.mark.parametrize(
-    "text", ["[" * 100_000, "NaN", "-Infinity", "1e999", "9" * 5000, "[99999999999999999999]", '{"a"']
+    "text",
+    ["[" * 100_000, "NaN", "-Infinity", "1e999", "9" * 5000, "[99999999999999999999]", '{"a"', '{"a": "\\uD83D"}'],
 )
 def test_json_that_is_no_document_of_ours_is_a_finding(text):
     with pytest.raises(InputError):
         parse_json(text, "w", "JSON")
+
+
+def test_characters_in_two_halves_are_read():
+    assert parse_json('["\\ud83d\\ude00"]', "w", "JSON") == ["\U0001f600"]
 
 
 def test_numbers_that_only_look_odd_are_read():

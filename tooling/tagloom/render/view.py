@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tagloom.errors import PlanError
+from tagloom.errors import Finding, InputError, PlanError
 from tagloom.platforms.factory import factory_state
 from tagloom.platforms.grammar import Context, ContextKind
 from tagloom.records.change import PORT_CELLS, Cell
@@ -117,7 +117,9 @@ class SwitchLines:
         groups: dict[tuple[str, str], list[int]] = {}
         for port in ports:
             self._where = f"port {grammar.platform.port_name(port.number)}"
-            if text := caller(port):
+            if _BLOCK in (text := caller(port)):
+                raise ValueError("a block of ports within another")
+            if text:
                 groups.setdefault((grammar.port_lists.kind(port.number), text), []).append(port.number)
         self._where = ""
         count = len(self._blocks)
@@ -130,10 +132,16 @@ class SwitchLines:
         return self.grammar.enter(Context(ContextKind.INTERFACE, ports=tuple(numbers)))
 
     def joined(self, text: str) -> str:
-        """Put the blocks in their places; two of the same ports with nothing between become one."""
+        """Put the blocks in their places; two of the same ports with nothing between become one.
+
+        Raises InputError where a template has thrown a block away, or printed it twice.
+        """
         if not self._blocks:
             return text
         first, *between = text.split(_BLOCK)
+        if len(between) != len(self._blocks):
+            places = f"{len(self._blocks)} blocks of ports in {len(between)} places"
+            raise InputError([Finding("templates", "each block of ports where it was printed", places)])
         parts, opened = [first], ""
         for (enter, lines), after in zip(self._blocks, between, strict=True):
             if enter == opened:

@@ -27,6 +27,8 @@ MOST_ALIASED = 100_000  # parts that aliases may add: an alias of aliases of ali
 MOST_DIGITS = 100
 _NUMBER = re.compile(r"[-+]?[0-9][0-9a-fA-FxXobB_:.]*")
 _ODD_NUMBER = re.compile(r"[0-9]{20}|[eE]\+?[0-9]{3}|[IN][na][fN]")  # in JSON, only a text with unusual numbers matches
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+HALF_CHARACTER = "half of a character of UTF-16"
 MOST_INT = 1 << 64
 
 
@@ -146,15 +148,31 @@ def read_json(path: Path, expected: str) -> Any:
 
 
 def parse_json(text: str | bytes, where: str, expected: str) -> Any:
-    """Return a JSON value. Raises InputError if it is invalid, too deep, or a number is infinite or beyond 64 bits."""
+    """Return a JSON value. Raises InputError if it is invalid, too deep, or a number is infinite or beyond 64 bits.
+
+    So is half of a character of UTF-16 alone, which could not be written again.
+    """
     if isinstance(text, bytes):
         text = decode(text, where, expected)
     try:
         if _ODD_NUMBER.search(text) is None:
-            return json.loads(text)
-        return json.loads(text, parse_int=_json_int, parse_float=_json_float, parse_constant=_json_float)
+            value = json.loads(text)
+        else:
+            value = json.loads(text, parse_int=_json_int, parse_float=_json_float, parse_constant=_json_float)
     except (ValueError, RecursionError) as error:
         raise InputError([Finding(where, expected, _one_line(error))]) from None
+    if _SURROGATE.search(text) and not _writable(json.dumps(value, ensure_ascii=False)):
+        raise InputError([Finding(where, expected, HALF_CHARACTER)])
+    return value
+
+
+def _writable(text: str) -> bool:
+    """Return whether a text can be written: half of a pair of UTF-16 alone is no character."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _json_int(text: str) -> int:
