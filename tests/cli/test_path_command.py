@@ -64,3 +64,13 @@ def test_bad_input_is_told_at_once(build, run):
     assert run("path", "h0", "h0", "--build", build)[0] == 2
     status, _, err = run("path", "h0", "h1", "--build", build / "none")
     assert (status, err.count("expected")) == (2, 1)
+
+
+def test_without_a_name_the_build_at_hand_is_followed(build, run, answer, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    status, _, err = run("path", "h0", "h8")
+    assert (status, err.count("expected"), "--build: expected a build" in err) == (2, 1, True)
+    (tmp_path / "build").symlink_to(build)
+    assert answer("path", "h0", "h8") == answer("path", "h0", "h8", "--build", build)
+    status, _, err = run("path", "h0", "h8", "-i", tmp_path / "none")
+    assert (status, err.count("expected"), "-i" in err) == (2, 1, True)

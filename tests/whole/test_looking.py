@@ -67,6 +67,18 @@ def test_what_runs_since_when_and_by_whom(terminal):
     assert sorted(terminal.runs.iterdir()) == files, "a look leaves nothing behind"
 
 
+def test_a_path_is_that_of_what_runs_unless_a_build_is_named(terminal):
+    wanted = terminal.answer("path", "h0", "h1", "--build", "b")
+    assert terminal.answer("path", "h0", "h1") == wanted
+    assert terminal.answer("path", "h0", "h1", "-i", "inventory/lab") == wanted
+    for port in ("g3", "g4"):
+        process.fault(terminal.rack, "s0", "cable", port=port)
+    terminal("repair")
+    around = terminal.answer("path", "h0", "h1")
+    assert [hop["switch"] for hop in around["hops"]] == ["s0", "s2", "s1"]
+    assert [hop["switch"] for hop in wanted["hops"]] == ["s0", "s1"]
+
+
 def test_the_log_says_who_sent_which_lines_where_and_what_became_of_them(terminal):
     assert look(terminal, "--offline", expect=0)["log"] is None
     with Journal(terminal.runs / "journal.db") as journal:

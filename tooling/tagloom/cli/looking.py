@@ -18,7 +18,7 @@ from tagloom.cli.inputs import (
 )
 from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO
 from tagloom.cli.words import Parser, snmp_words
-from tagloom.errors import Finding
+from tagloom.errors import Finding, InputError
 
 if TYPE_CHECKING:
     import argparse
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from tagloom.cli.words import Commands
     from tagloom.records.fabric import Fabric
     from tagloom.records.observation import Observation
+    from tagloom.records.switch_state import FabricState
+
+BUILD = Path("build")
 
 
 def _path(args: argparse.Namespace, screen: Screen) -> int:
@@ -35,25 +38,46 @@ def _path(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.report import terminal
 
     all_found = Findings()
-    build = all_found.of(lambda: pipeline.read_build(args.build))
+    followed = all_found.of(lambda: _followed(args))
     all_found.end()
-    assert build is not None  # noqa: S101 - else there are findings
-    fabric = build.fabric
+    assert followed is not None  # noqa: S101 - else there are findings
+    fabric, state, place = followed
     hosts = {host.name: h for h, host in enumerate(fabric.hosts)}
     for word, name in (("A", args.source), ("B", args.destination)):
         if name not in hosts:
-            all_found.findings.append(Finding(word, f"a host of {args.build}", repr(name)))
+            all_found.findings.append(Finding(word, f"a host of {place}", repr(name)))
     if args.source == args.destination:
         all_found.findings.append(Finding("A, B", "two hosts", f"{args.source} twice"))
     after = all_found.of(lambda: with_parts_dead(fabric, args.after))
     all_found.end()
     assert after is not None  # noqa: S101 - as above
     a, b = hosts[args.source], hosts[args.destination]
-    there, back = (pipeline.frame_path(after, build.state, *ends) for ends in ((a, b), (b, a)))
+    there, back = (pipeline.frame_path(after, state, *ends) for ends in ((a, b), (b, a)))
     for each in (there, back):
         screen.say(*terminal.frame_path_lines(each))
     screen.answer(there.to_json() | {"back": back.to_json(), "after": list(args.after)})
     return GOOD if there.reaches and back.reaches else NO
+
+
+def _followed(args: argparse.Namespace) -> tuple[Fabric, FabricState, str]:
+    """Return whose frames are followed, and its place: a build, else what an inventory's runs brought to switches.
+
+    Raises InputError where neither is named nor there.
+    """
+    from tagloom import pipeline
+    from tagloom.operate.status import recorded
+
+    place = args.build
+    if place is None and (args.inventory or LAB.exists()):
+        known = recorded(site_of(args).home)
+        if known.fabric is not None:
+            return known.fabric, known.state, f"what {args.inventory or LAB} runs"
+    if place is None and args.inventory is None and BUILD.is_dir():
+        place = BUILD
+    if place is None:
+        raise InputError([Finding("--build", f"a build, {BUILD}, or an inventory that one was applied to", "none")])
+    build = pipeline.read_build(place)
+    return build.fabric, build.state, str(place)
 
 
 def _status(args: argparse.Namespace, screen: Screen) -> int:
@@ -127,11 +151,18 @@ def _poll(every: Fabric, agents: Any, settings: Any, ask: Any) -> dict[str, Obse
 
 def add(commands: Commands) -> None:
     """Add these commands to the parser."""
-    path = commands.add("path", _path, "show the path of a frame from one host to another, and back")
+    site = Parser(add_help=False)
+    site.add_argument(
+        "-i", "--inventory", type=Path, metavar="INVENTORY", help=f"inventory (default {LAB}, where a lab runs)"
+    )
+    path = commands.add("path", _path, "show the path of a frame from one host to another, and back", site)
     path.add_argument("source", metavar="A", help="the host that sends")
     path.add_argument("destination", metavar="B", help="the host that it sends to")
     path.add_argument(
-        "--build", type=Path, required=True, metavar="BUILD", help="the build whose configurations are followed"
+        "--build",
+        type=Path,
+        metavar="BUILD",
+        help="the build whose configurations are followed (default: the one that was applied, else build)",
     )
     path.add_argument(
         "--after",
@@ -152,10 +183,6 @@ def add(commands: Commands) -> None:
         help="list who sent what where in the last N runs (20); -v: lines",
     )
 
-    site = Parser(add_help=False)
-    site.add_argument(
-        "-i", "--inventory", type=Path, metavar="INVENTORY", help=f"inventory (default {LAB}, where a lab runs)"
-    )
     backup = commands.add("backup", _backup, "save every switch's running configuration, read over SSH", site)
     backup.add_argument(
         "-o", "--output", type=Path, metavar="DIR", help="directory to write (default: backups beside the inventory)"

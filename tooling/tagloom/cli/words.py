@@ -21,7 +21,7 @@ EXAMPLES = {
     "schema": "tagloom schema -o fabric.schema.json",
     "plan": "tagloom plan fabric.yml -o build",
     "verify": "tagloom verify build   (or: tagloom verify --fabric fabric.yml --configs build/configs)",
-    "path": "tagloom path h0 h5 --build build --after s0:g1",
+    "path": "tagloom path h0 h5 --after s0:g1",
     "status": "tagloom status",
     "backup": "tagloom backup --git -o configurations",
     "rollout": "tagloom rollout build build-night -o to-night",
