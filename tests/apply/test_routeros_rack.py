@@ -1,8 +1,10 @@
 """Real ansible-playbook and SSH through netmiko, RouterOS machines of the virtual rack: a ring under pinned."""
 
+import shutil
 from dataclasses import asdict
 
 import pytest
+import yaml
 
 from tagloom.adapters.routeros import RouterOsSwitch
 from tagloom.adapters.ssh import Access
@@ -141,6 +143,32 @@ def test_a_bridge_that_was_only_begun_and_a_port_on_a_bridge_of_others_are_named
 def test_snmp_shows_what_was_pushed(ring):
     ring("apply", "b")
     assert ring.answer("observe", "--against", "b")["findings"] == []
+
+
+def test_a_ring_out_of_its_boxes_is_brought_to_a_login_and_pushed_by_what_bootstrap_says(ring):
+    """The factory's bridge holds every port: bootstrap takes those of the fabric out of it."""
+    (ring.home / "new").mkdir()
+    for name in ("fabric.yml", "tagloom.yml", "snmp.yml"):
+        shutil.copy(ring.rack / name, ring.home / "new" / name)
+    variables = yaml.safe_load((ring.rack / "group_vars/all.yml").read_text())
+    variables |= {"ansible_user": "ops", "ansible_password": "first-day-9", "tagloom_known_hosts": "new/known_hosts"}
+    (ring.home / "new/group_vars").mkdir()
+    (ring.home / "new/group_vars/all.yml").write_text(yaml.safe_dump(variables))
+    process.keep(ring.rack)
+    for name in ALL:
+        process.fault(ring.rack, name, "factory")
+    try:
+        for number, name in enumerate(ALL):
+            kind = ("serial", "telnet")[number % 2]
+            where = ["--switch", name, f"--{kind}", process.console(ring.rack, name)[kind]]
+            ring("bootstrap", "new/fabric.yml", "--network", "127.0.0.0/8", *where)
+        page = ring.answer("apply", "b", "-i", "new")
+        assert (page["changed"], page["failed"]) == (ALL, [])
+        assert ring.reached() == 12
+        assert all(ring.state(name) == ring.planned(name) for name in ALL)
+        assert "name=bridge" in process.configurations(ring.rack)["s0"], "the switch is still reached by it"
+    finally:
+        process.restore(ring.rack)
 
 
 @pytest.mark.parametrize("name", [name for name, each in MANNERS.items() if each.of_shells])

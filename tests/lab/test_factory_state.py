@@ -21,12 +21,14 @@ from tagloom.errors import DeviceError
 from tagloom.lab import process
 from tagloom.lab.directory import Order
 from tagloom.platforms.first_contact import PASSWORD
+from tagloom.read import read_fabric
 from thinned import few
 from waiting import until
 
 MODELS = ["powerconnect-5324", "powerconnect-5548", "powerconnect-6248", "n-series"]
 CISCOS = ["cisco-sg300-28", "cisco-cbs350-24t-4g"]  # which have a user from the factory
-ALL = MODELS + CISCOS
+ROUTEROS = "mikrotik-crs326-24g-2s"  # which has a user without a password, and keeps each line as it takes it
+ALL = [*MODELS, *CISCOS, ROUTEROS]
 ADDRESS = ["interface vlan 1", "ip address 192.0.2.9 255.255.255.0", "exit"]
 GLOBAL_ADDRESS = ["ip address 192.0.2.9 255.255.255.0"]  # of a 62xx
 USER = ["username ops password first-day level 15", "crypto key generate rsa", "ip ssh server"]
@@ -177,21 +179,23 @@ def lines_of(rack, number, kind):
 KINDS = [(number, kind) for number in range(len(ALL)) for kind in ("serial", "telnet")]
 
 
-@pytest.mark.parametrize(("number", "kind"), few(KINDS, 0, 7, 11), ids=str)  # all grammars' roots, both wires
+@pytest.mark.parametrize(("number", "kind"), few(KINDS, 0, 7, 11, 12, 13), ids=str)  # all grammars' roots, both wires
 def test_bootstrap_brings_a_switch_from_the_factory_to_the_inventorys_login(factory, number, kind, tmp_path, capfd):
     place = site(factory, tmp_path / "site")
     page = bootstrap(capfd, place, "--switch", f"s{number}", *lines_of(factory, number, kind))
     assert (page["configured"], page["enrolled"]) == ([f"s{number}"], [f"s{number}"])
     assert page["known_hosts"] == str(place / "known_hosts")
     text = login(place, number, "ops", "first-day-9", process.read_info(factory))
-    assert f"hostname s{number}" in text
-    assert re.search(r"snmp-server user lab tagloom (auth-sha|v3 auth sha)", text)
+    assert re.search(rf"hostname s{number}\b|identity set name=s{number}\b", text)
+    assert re.search(r"snmp-server user lab tagloom (auth-sha|v3 auth sha)|name=lab security=private", text)
     assert "lldp" in text
     process.reboot(factory, f"s{number}")
     assert login(place, number, "ops", "first-day-9", process.read_info(factory)) == text, "it was saved"
     telnet = ["--telnet", process.console(factory, f"s{number}")["telnet"]]
     page = bootstrap(capfd, place, "--switch", f"s{number}", *telnet)
     assert page["enrolled"] == [], "a second time it logs in, types the same, and knows the key"
+    again = login(place, number, "ops", "first-day-9", process.read_info(factory))
+    assert sorted(again.splitlines()) == sorted(text.splitlines()), "and nothing is twice"
 
 
 @pytest.fixture
@@ -284,6 +288,100 @@ def test_a_user_of_the_factory_who_still_gets_in_is_named_with_what_removes_them
     assert bootstrap(capfd, place, *words)["factory_user"] == ""
 
 
+RACK = len(ALL) - 1  # the number of RouterOS's switch
+
+
+def secrets_of_first_login(capfd, factory, tmp_path, *words, expect=0):
+    """Bootstrap RouterOS's switch over its serial line; return the site, and the command's answer."""
+    tmp_path.mkdir(exist_ok=True)
+    place = site(factory, tmp_path / "site")
+    words = ["--switch", f"s{RACK}", *lines_of(factory, RACK, "serial"), *words]
+    return place, bootstrap(capfd, place, *words, expect=expect)
+
+
+def admin_gets_in(factory, place, password):
+    port = process.read_info(factory).ports[f"s{RACK}"]
+    access = Access("127.0.0.1", port, "admin", password, known_hosts=str(place / "known_hosts"), fast_cli=True)
+    try:
+        with connect(f"s{RACK}", platforms.load(ROUTEROS), access):
+            return True
+    except DeviceError:
+        return False
+
+
+def test_routeros_admin_takes_the_inventorys_password_and_the_fabrics_ports_leave_the_factorys_bridge(
+    factory, tmp_path, capfd
+):
+    place, page = secrets_of_first_login(capfd, factory, tmp_path)
+    assert page["factory_user"] == ""
+    assert admin_gets_in(factory, place, "first-day-9")
+    assert not admin_gets_in(factory, place, "")
+    text = process.configurations(factory)[f"s{RACK}"]
+    left = re.findall(r"bridge port add bridge=bridge .*interface=(\S+)", text)
+    platform, used = platforms.load(ROUTEROS), read_fabric(place / "fabric.yml").used_ports[RACK]
+    assert left == [name for port, name in enumerate(platform.port_names, start=1) if port not in used]
+    assert "192.168.88.1/24" in text, "what somebody may be logged in through stays"
+
+
+def test_routeros_with_a_password_printed_on_the_box_is_let_in_by_that(factory, tmp_path, capfd, monkeypatch):
+    process.quirks(factory, {f"s{RACK}": {"printed": "QX7WLD0PZ2"}})
+    process.fault(factory, f"s{RACK}", "factory")
+    _, page = secrets_of_first_login(capfd, factory, tmp_path, expect=3)
+    assert "TAGLOOM_FACTORY_PASSWORD" in str(page)
+    monkeypatch.setenv("TAGLOOM_FACTORY_PASSWORD", "QX7WLD0PZ2")
+    _, page = secrets_of_first_login(capfd, factory, tmp_path / "again")
+    assert page["configured"] == [f"s{RACK}"]
+    process.quirks(factory, {f"s{RACK}": {"printed": ""}})
+
+
+def test_routeros_whose_console_was_left_logged_in_keeps_its_factorys_user_and_that_is_said(factory, tmp_path, capfd):
+    line = Line(factory, f"s{RACK}", "serial")
+    for typed, then in (("", "Login:"), ("admin", "Password:"), ("", "[Y/n]:"), ("n", "password>")):
+        line.type(typed, then)
+    line.type("\x03", ">")
+    place, page = secrets_of_first_login(capfd, factory, tmp_path)
+    assert page["factory_user"] == "admin"
+    assert admin_gets_in(factory, place, "")
+    words = ["--network", "127.0.0.0/8", "--switch", f"s{RACK}", *lines_of(factory, RACK, "telnet")]
+    assert main(["bootstrap", str(place / "fabric.yml"), *words]) == 0
+    assert f"on s{RACK}: /user disable admin" in capfd.readouterr().out
+
+
+def test_routeros_lets_a_user_with_a_key_in_by_that_alone(factory, tmp_path, own_key, capfd):
+    place = site(factory, tmp_path / "site")
+    variables = yaml.safe_load((place / "group_vars/all.yml").read_text())
+    variables["ansible_ssh_private_key_file"] = str(own_key)
+    (place / "group_vars/all.yml").write_text(yaml.safe_dump(variables))
+    bootstrap(capfd, place, "--switch", f"s{RACK}", *lines_of(factory, RACK, "telnet"))
+    info = process.read_info(factory)
+    text = key_login(place, RACK, own_key, "", info)
+    assert "identity" in text
+    with pytest.raises(DeviceError, match="refused"):
+        login(place, RACK, "ops", "first-day-9", info)
+    process.reboot(factory, f"s{RACK}")
+    assert key_login(place, RACK, own_key, "", info) == text, "it keeps each line as it takes it"
+
+
+def test_a_line_that_routeros_refuses_ends_it_without_a_secret(factory, tmp_path, capfd):
+    process.quirks(factory, {f"s{RACK}": {"reject_line": "snmp community"}})
+    _, page = secrets_of_first_login(capfd, factory, tmp_path, expect=3)
+    process.quirks(factory, {f"s{RACK}": {"reject_line": ""}})
+    assert "failure: not permitted" in str(page)
+    assert "lab-auth-password" not in str(page)
+
+
+def test_snmp_that_routeros_has_not_is_told_beforehand(rack, tmp_path, capfd):
+    place = site(rack, tmp_path / "site")
+    text = (place / "snmp.yml").read_text()
+    (place / "snmp.yml").write_text(text + "auth_protocol: SHA-256\npriv_protocol: AES-256\n")
+    page = bootstrap(capfd, place, "-o", tmp_path / "out", expect=2)
+    assert [each["where"] for each in page["findings"]] == [
+        f"s{RACK}: snmp auth_protocol",
+        f"s{RACK}: snmp priv_protocol",
+    ]
+    assert not (tmp_path / "out").exists()
+
+
 def test_another_key_than_the_enrolled_one_is_refused_with_the_command_that_takes_it(factory, tmp_path, capfd):
     place = site(factory, tmp_path / "site")
     port = process.read_info(factory).ports["s0"]
@@ -300,12 +398,16 @@ def test_what_is_pasted_has_no_password_unless_it_is_asked_for(rack, tmp_path, c
     assert sorted(page["written"]) == sorted(
         map(str, [*(out / f"s{n}.txt" for n in range(len(ALL))), out / "labels.html"])
     )
-    for number in range(len(ALL)):
+    for number in range(len(ALL) - 1):
         text = (out / f"s{number}.txt").read_text()
         assert f"username ops password {PASSWORD} {'level' if number < len(MODELS) else 'privilege'} 15" in text
         assert "first-day" not in text
         assert "lab-auth-password" not in text
         assert text.endswith("copy running-config startup-config\n")
+    text = (out / f"s{len(ALL) - 1}.txt").read_text()
+    assert f'/user add name="ops" group=full password="{PASSWORD}"' in text
+    assert "first-day" not in text
+    assert "lab-auth-password" not in text
     labels = (out / "labels.html").read_text()
     assert labels.count("<section>") == len(ALL)
     assert "<td>s0:g1</td><td>s1</td>" in labels

@@ -10,7 +10,7 @@ from tagloom.platforms import load
 from tagloom.platforms.routeros import Menus, parse_line, read_time, write_time
 from tagloom.records.change import difference
 from tagloom.records.switch_state import DISCARD_PVID, FlowControl, Frames, Membership, PortMode, SwitchEditor
-from tagloom.render import parse_configuration, render_commands, render_configuration
+from tagloom.render import parse_configuration, read_state, render_commands, render_configuration
 from tagloom.route import route
 from tagloom.weave import weave
 
@@ -251,3 +251,16 @@ def test_times_and_lines_in_other_spellings():
         "add name=x name=y",
     ):
         assert parse_line(wrong) is None
+
+
+DEFCONF = """\
+/interface bridge add admin-mac=02:00:00:00:00:01 auto-mac=no comment=defconf name=bridge
+/interface bridge port add bridge=bridge comment=defconf interface=ether23
+"""
+
+
+@pytest.mark.parametrize(("ports", "named"), [((1, 2, 3), []), ((1, 2, 23), ["interface=ether23"])])
+def test_another_bridge_is_passed_over_unless_it_holds_a_port_of_the_fabric(ports, named):
+    _, findings = read_state(CRS, TERSE + DEFCONF, "s0", ports)
+    assert [word for each in findings for word in named if word in each.actual] == named
+    assert len(findings) == len(named)

@@ -6,10 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tagloom.adapters.greeting import TAIL, WAITS
-from tagloom.adapters.ssh import SshSwitch
+from tagloom.adapters.routeros import GREETED, RouterOsGreeting, RouterOsSwitch
+from tagloom.adapters.ssh import Session, SshSwitch, shown
+from tagloom.errors import DeviceError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import re
+    from collections.abc import Callable, Sequence
 
     from tagloom.adapters.console_line import Stream
     from tagloom.adapters.ssh import Access
@@ -36,7 +39,7 @@ class _StreamChannel:
 
     def write_channel(self, out_data: str) -> None:
         """Send characters."""
-        self._stream.write(out_data.replace("\n", "\r").encode())
+        self._stream.write(out_data.replace("\r\n", "\r").replace("\n", "\r").encode())
 
     def wait(self, seconds: float) -> None:
         """Wait so long at most until there is something to read."""
@@ -50,7 +53,32 @@ class _StreamChannel:
             raise
 
 
-class ConsoleSwitch(SshSwitch):
+class _AtConsole(Session):
+    """A session over a console's stream, which it wakes: a serial line says nothing of itself."""
+
+    _open_stream: Callable[[], Stream]
+    _stream: Stream | None = None
+
+    def _open(self) -> None:
+        self._stream = self._open_stream()
+        self._channel = _StreamChannel(self._stream, self.heard)
+
+    def _wake(self, waits: re.Pattern[str], keys: str) -> None:
+        allowance = self._allowance(self._access.login_seconds)
+        said = self._until_quiet("login", allowance, _GREETING_SECONDS)
+        if waits.search(said, max(0, len(said) - TAIL)):
+            self._unread = said
+        else:
+            self._write(keys, "login")
+
+    def _hang_up(self) -> None:
+        super()._hang_up()
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+
+
+class ConsoleSwitch(_AtConsole, SshSwitch):
     """Speak to a switch at its console; every line is looked at before Return, since a serial line loses characters.
 
     `stream` opens the line, and raises what it raises where there is none.
@@ -59,24 +87,38 @@ class ConsoleSwitch(SshSwitch):
     def __init__(self, name: str, platform: Platform, access: Access, stream: Callable[[], Stream]) -> None:
         super().__init__(name, platform, replace(access, careful=True))
         self._open_stream = stream
-        self._stream: Stream | None = None
-
-    def _open(self) -> None:
-        self._stream = self._open_stream()
-        self._channel = _StreamChannel(self._stream, self.heard)
 
     def _log_in(self) -> None:
-        """Wake the console where it does not greet: a serial line says nothing of itself."""
-        allowance = self._allowance(self._access.login_seconds)
-        said = self._until_quiet("login", allowance, _GREETING_SECONDS)
-        if WAITS.search(said, max(0, len(said) - TAIL)):
-            self._unread = said
-        else:
-            self._write("\n", "login")
+        self._wake(WAITS, "\n")
         super()._log_in()
 
-    def _hang_up(self) -> None:
-        super()._hang_up()
-        if self._stream is not None:
-            self._stream.close()
-            self._stream = None
+
+class RouterOsConsole(_AtConsole, RouterOsSwitch):
+    """Speak to a RouterOS switch at its console, as the inventory's user, or as the factory's where it knows none.
+
+    `factory` is the user and password that it has from its factory. Whose password it wants to be another then gets the
+    inventory's: `renewed`.
+    """
+
+    def __init__(
+        self, name: str, platform: Platform, access: Access, stream: Callable[[], Stream], factory: tuple[str, str]
+    ) -> None:
+        super().__init__(name, platform, access)
+        self._open_stream, self._factory = stream, factory
+        self.renewed = False
+
+    def type(self, lines: Sequence[str]) -> None:
+        """Type lines, and end at the first that is refused. Raises DeviceError, without secrets."""
+        for line in lines:
+            try:
+                self.send([line])
+            except DeviceError as error:
+                raise DeviceError(self.name, shown(line), error.text) from None
+
+    def _log_in(self) -> None:
+        self._wake(GREETED, "\r\n")
+        own = self._access.user, self._access.password
+        logins = dict.fromkeys((own, self._factory, (self._factory[0], self._access.password)))
+        greeting = RouterOsGreeting(self.name, tuple(logins), self._access.password)
+        self._greet(greeting)
+        self.renewed = greeting.renewed

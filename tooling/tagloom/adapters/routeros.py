@@ -20,11 +20,54 @@ _PROMPT = re.compile(r"^\[[^\]\n]{1,128}\][^>\n]{0,128}> ?", re.MULTILINE)
 _LICENSE = r"software license\? ?\[Y/n\]:? ?"
 _NEW_PASSWORD = r"new password> ?"  # noqa: S105 - what is asked
 _ANY_KEY = r'press "Enter" to continue!|remove this default configuration[^\n]{0,160}'
-_GREETED = re.compile(
-    rf"(?:{_LICENSE}|{_NEW_PASSWORD}|{_ANY_KEY}|^\[[^\]\n]{{1,128}}\][^>\n]{{0,128}}> ?)\Z",
+_NAME, _PASSWORD = r"login: ?", r"^password: ?"  # at a console
+GREETED = re.compile(
+    rf"(?:{_LICENSE}|{_NEW_PASSWORD}|{_ANY_KEY}|{_NAME}|{_PASSWORD}|^\[[^\]\n]{{1,128}}\][^>\n]{{0,128}}> ?)\Z",
     re.MULTILINE | re.IGNORECASE,
 )
-_MOST_QUESTIONS = 8
+_MOST_QUESTIONS = 24
+NO_LOGIN = "the console takes neither the inventory's login nor the factory's (TAGLOOM_FACTORY_PASSWORD)"
+_INTERRUPT = "\x03"
+_PLAIN = "+ct511w4098h"  # behind a user's name: no colours, and lines of 511 columns, as netmiko asks for them over SSH
+
+
+class RouterOsGreeting:
+    """What to type until RouterOS is at its prompt (sans-I/O); `answer` raises DeviceError where it will never be.
+
+    `logins` are users and passwords for a console that asks who it is, tried in their order. A first login is asked for
+    another password: `password` becomes that of its user, "" = another time; `renewed` says whether it did.
+    """
+
+    def __init__(self, switch: str, logins: Sequence[tuple[str, str]] = (), password: str = "") -> None:
+        self.renewed = False
+        self._switch, self._logins, self._new = switch, list(logins), [password] * 2 if password else []
+        self._given = ""
+        self._answers = 0
+
+    def answer(self, said: str) -> str | None:
+        """Return the keys to type at what was said; None where that ends with the prompt."""
+        self._answers += 1
+        if self._answers > _MOST_QUESTIONS:
+            raise DeviceError(self._switch, "login", "asks without end")
+        if _ends(said, _LICENSE):
+            return "n"
+        if _ends(said, _NEW_PASSWORD):
+            if not self._new:
+                return _INTERRUPT
+            self.renewed = len(self._new) == 1
+            return f"{self._new.pop()}{_RETURN}"
+        if _ends(said, _ANY_KEY):
+            return _RETURN
+        if _ends(said, _NAME):
+            if not self._logins:
+                raise DeviceError(self._switch, "login", NO_LOGIN)
+            user, self._given = self._logins.pop(0)
+            return f"{user}{_PLAIN}{_RETURN}"
+        return f"{self._given}{_RETURN}" if _ends(said, _PASSWORD) else None
+
+
+def _ends(said: str, pattern: str) -> bool:
+    return re.search(rf"(?:{pattern})\Z", said, re.IGNORECASE | re.MULTILINE) is not None
 
 
 class RouterOsSwitch(Session):
@@ -81,19 +124,17 @@ class RouterOsSwitch(Session):
 
     def _log_in(self) -> None:
         """Answer what stands before the prompt, and see that lines are carried out behind it."""
-        for _ in range(_MOST_QUESTIONS):
-            said = self._until_still(_GREETED, self._allowance(self._access.login_seconds))
-            if re.search(_LICENSE + r"\Z", said, re.IGNORECASE):
-                self._write("n", "login")
-            elif re.search(_NEW_PASSWORD + r"\Z", said, re.IGNORECASE):
-                self._write("\x03", "login")  # another time
-            elif re.search(rf"(?:{_ANY_KEY})\Z", said, re.IGNORECASE):
-                self._write(_RETURN, "login")
-            else:
-                self._marks = count(1)
-                self._request(":put 0")
-                return
-        raise DeviceError(self.name, "login", "asks without end")
+        self._greet(RouterOsGreeting(self.name))
+
+    def _greet(self, greeting: RouterOsGreeting) -> None:
+        while True:
+            said = self._until_still(GREETED, self._allowance(self._access.login_seconds))
+            keys = greeting.answer(said)
+            if keys is None:
+                break
+            self._write(keys, "login")
+        self._marks = count(1)
+        self._request(":put 0")
 
     def _leave(self) -> None:
         self._write(f"quit{_RETURN}", "quit")

@@ -483,6 +483,14 @@ class Session:
             elif time.monotonic() - since >= still:
                 return without_log(text)
 
+    def _until_quiet(self, command: str, allowance: Allowance, seconds: float) -> str:
+        """Return all that comes until nothing comes for so long."""
+        text, until = "", time.monotonic() + seconds
+        while time.monotonic() < until:
+            if more := self._read_more(command, allowance, until - time.monotonic()):
+                text, until = text + more, time.monotonic() + seconds
+        return text
+
     def _read_more(self, command: str, allowance: Allowance, at_most: float = math.inf) -> str:
         """Return what the switch has said by now, or wait until it says something, so many seconds at most.
 
@@ -738,14 +746,6 @@ class SshSwitch(Session):
         """Forget what is printed yet: where nothing is echoed, the prompt of an empty command is like the next one."""
         self._until_quiet(command, self._allowance(), _SILENCE_SECONDS)
         self._unread = ""
-
-    def _until_quiet(self, command: str, allowance: Allowance, seconds: float) -> str:
-        """Return all that comes until nothing comes for so long."""
-        text, until = "", time.monotonic() + seconds
-        while time.monotonic() < until:
-            if more := self._read_more(command, allowance, until - time.monotonic()):
-                text, until = text + more, time.monotonic() + seconds
-        return text
 
     def _leave_configuration(self) -> None:
         for _ in range(_SUBMODES_DEEP):

@@ -7,6 +7,7 @@ import ipaddress
 import os
 import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,8 @@ from tagloom.units import split_address
 if TYPE_CHECKING:
     import argparse
 
-    from tagloom.adapters.console_line import Stream
+    from tagloom.adapters.console_line import ConsoleLine, Stream
+    from tagloom.adapters.console_switch import RouterOsConsole
     from tagloom.adapters.ssh import Access
     from tagloom.cli.screen import Screen
     from tagloom.cli.words import Commands
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 _TYPED = re.compile(r"[!#-~]{1,64}(?<![?])")  # what every console takes as one word as it is
 _CONNECT_SECONDS = 10.0
+FACTORY_PASSWORD = "TAGLOOM_FACTORY_PASSWORD"  # noqa: S105 - the variable's name
 SERVER_SECONDS = 60.0  # until an old switch's SSH server runs
 
 
@@ -54,7 +57,16 @@ def _bootstrap(args: argparse.Namespace, screen: Screen) -> int:
     assert fabric is not None and addresses is not None  # noqa: S101, PT018 - else there are findings
     access = logins(args, inventory) if inventory is not None else {}
     contacts = {
-        name: contact_of(args, name, address, network, access.get(name), snmp, secretly=secretly, user_key=user_key)
+        name: contact_of(
+            args,
+            fabric.switches[fabric.index[name]],
+            address,
+            network,
+            access.get(name),
+            snmp,
+            secretly=secretly,
+            user_key=user_key,
+        )
         for name, address in addresses.items()
     }
     ports = dict(zip((s.name for s in fabric.switches), fabric.used_ports, strict=True))
@@ -194,7 +206,7 @@ def logins(args: argparse.Namespace, inventory: Path) -> dict[str, Access]:
 
 def contact_of(
     args: argparse.Namespace,
-    name: str,
+    switch: Switch,
     address: str,
     network: Any,
     access: Access | None,
@@ -207,8 +219,10 @@ def contact_of(
 
     Raises InputError where a secret is lacking, or no console takes it.
     """
-    from tagloom.platforms.first_contact import PASSWORD, FirstContact
+    from tagloom import platforms
+    from tagloom.platforms.first_contact import PASSWORD, ROUTEROS_AUTH, ROUTEROS_PRIV, FirstContact
 
+    name, platform = switch.name, platforms.of(switch)
     user = args.user or (access.user if access else "") or "admin"
     password = (access.password if access else "") if secretly else PASSWORD
     secrets = {"ansible_password": password}
@@ -221,6 +235,10 @@ def contact_of(
     ]
     if not _is_word(user):
         wrong.append(Finding(f"{name}: ansible_user", rule, user))
+    if snmp is not None and snmp.version == "3" and not platform.has_modes:
+        for key, known in (("auth_protocol", ROUTEROS_AUTH), ("priv_protocol", ROUTEROS_PRIV)):
+            if getattr(snmp, key) not in known:
+                wrong.append(Finding(f"{name}: snmp {key}", f"{' or '.join(known)}: RouterOS", getattr(snmp, key)))
     if wrong:
         raise InputError(wrong)
     beside = Path(f"{access.key_file}.pub").expanduser() if access is not None and access.key_file else None
@@ -272,16 +290,14 @@ def _type(
     from tagloom import platforms
     from tagloom.adapters import host_keys
     from tagloom.adapters.connect import connect
-    from tagloom.adapters.console_line import ConsoleLine
     from tagloom.platforms.detect import mistaken
 
     platform = platforms.of(switch)
     known_hosts = known_hosts_of(access, inventory)
     what = f"telnet {args.telnet}: passwords go there in clear" if args.telnet else f"serial {args.serial}"
     screen.remark(f"console   {switch.name} over {what}")
-    stream = open_stream(args, switch.name)
     with screen.waiting(f"typing {len(lines)} lines"):
-        with ConsoleLine(switch.name, platform, stream, access.user, access.password) as line:
+        with console_of(args, switch, access) as line:
             line.type(lines)
         key = host_keys.fetch(switch.name, access.host, access.port, SERVER_SECONDS)
         enrolled = host_keys.enrol(known_hosts, access.host, access.port, key)
@@ -296,7 +312,7 @@ def _type(
         f"login     {access.user} at {access.host}:{access.port} works",
         f"host key  {key.get_name()} {key.fingerprint} {'enrolled' if enrolled else 'is the one'} in {known_hosts}",
     )
-    screen.say(*factory_user_lines(switch.name, left))
+    screen.say(*factory_user_lines(switch, left))
     payload = {"written": [], "left_out": [], "configured": [switch.name], "known_hosts": str(known_hosts)}
     payload["factory_user"] = left
     screen.answer({**payload, "enrolled": [switch.name] if enrolled else []})
@@ -323,13 +339,15 @@ def factory_user_left(switch: Switch, access: Access, known_hosts: Path) -> str:
         return ""
 
 
-def factory_user_lines(name: str, user: str) -> tuple[str, ...]:
+def factory_user_lines(switch: Switch, user: str) -> tuple[str, ...]:
     """Return what to tell the operator of a user of the factory who still gets in; nothing where there is none."""
+    from tagloom import platforms
+
     if not user:
         return ()
     return (
-        f"open      {name} still lets {user} in with the password that every such switch has from its factory",
-        f"next      on {name}: configure, no username {user}, exit, copy running-config startup-config (likely words)",
+        f"open      {switch.name} still lets {user} in with the password that every such switch has from its factory",
+        f"next      on {switch.name}: {platforms.of(switch).ends_factory_login}",
     )
 
 
@@ -350,6 +368,20 @@ def is_looked_in(access: Access, inventory: Path) -> bool:
         or not access.host_key_checking
         or any((folder / name).is_file() for name in ("tagloom.yml", "tagloom.yaml"))
     )
+
+
+def console_of(args: argparse.Namespace, switch: Switch, access: Access) -> ConsoleLine | RouterOsConsole:
+    """Return a conversation at the console that was named, to be entered. Raises DeviceError."""
+    from tagloom import platforms
+    from tagloom.adapters.console_line import ConsoleLine
+    from tagloom.adapters.console_switch import RouterOsConsole
+
+    platform = platforms.of(switch)
+    if platform.has_modes:
+        return ConsoleLine(switch.name, platform, open_stream(args, switch.name), access.user, access.password)
+    user, password = platform.factory_login or ("", "")
+    factory = user, os.environ.get(FACTORY_PASSWORD, password)
+    return RouterOsConsole(switch.name, platform, access, partial(open_stream, args, switch.name), factory)
 
 
 def open_stream(args: argparse.Namespace, name: str) -> Stream:

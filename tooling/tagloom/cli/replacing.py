@@ -155,7 +155,7 @@ def _first_lines(
     if not inside:
         raise InputError([Finding(f"{name}: ansible_host", f"an address of {network}", address or "none")])
     snmp = snmp_given(inventory, secretly=True)
-    contact = contact_of(args, name, address, network, box.access, snmp, secretly=True)
+    contact = contact_of(args, box.switch, address, network, box.access, snmp, secretly=True)
     ports = fabric.used_ports[fabric.index[name]]
     return first_contact_lines(box.switch, ports, contact, share_directory() / "templates")
 
@@ -314,7 +314,7 @@ def _let_in(
         if wrong:
             raise InputError(wrong)
     payload["factory_user"] = factory_user_left(box.switch, access, box.known_hosts)
-    screen.say(*factory_user_lines(name, payload["factory_user"]))
+    screen.say(*factory_user_lines(box.switch, payload["factory_user"]))
 
 
 def _join(args: argparse.Namespace, screen: Screen, site: Any, build: Path, payload: dict[str, Any]) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tagloom.errors import Finding, InputError
-from tagloom.lab import linux_pages, routeros_pages
+from tagloom.lab import linux_pages, routeros_pages, routeros_system
 from tagloom.lab.faults import Faults
 from tagloom.platforms import iproute2, routeros
 from tagloom.platforms.factory import factory
@@ -37,6 +37,7 @@ class Quirks:
     exclusive      `configure` is refused while another session is in it
     mute           its SNMP agent answers nothing
     keeps_factory  the user of the factory stays when others are made, until `no username` names it
+    printed        the password of the factory's user where it is printed on the box: as it leaves its factory
     hide           a regular expression; objects whose identifiers it finds are not there for SNMP
     """
 
@@ -50,6 +51,7 @@ class Quirks:
     exclusive: bool = False
     mute: bool = False
     keeps_factory: bool = False
+    printed: str = ""
     hide: str = ""
 
     @classmethod
@@ -223,13 +225,18 @@ class Device:
         self.editor = editor
         if self.is_linux:
             self.shell = iproute2.Shell(self.platform, editor)
-        elif not self.has_modes:
+        elif self.is_routeros:
             self.shell = routeros.Menus(self.platform, editor)
 
     @property
     def is_linux(self) -> bool:
         """Return whether the switch is a Linux machine."""
         return self.platform.is_shell
+
+    @property
+    def is_routeros(self) -> bool:
+        """Return whether the switch is a RouterOS machine, which keeps each line as it takes it."""
+        return not (self.has_modes or self.is_linux)
 
     @property
     def has_modes(self) -> bool:
@@ -254,9 +261,9 @@ class Device:
 
     @property
     def hostname(self) -> str:
-        """Return the name in the prompt; a switch without one says `console`."""
+        """Return the name in the prompt; a switch without one says `console`, RouterOS `MikroTik`."""
         named = [line for line in self.foreign.blocks.get("", []) if line.startswith("hostname ")]
-        return named[-1].split(None, 1)[1].strip('"') if named else "console"
+        return named[-1].split(None, 1)[1].strip('"') if named else ("MikroTik" if self.is_routeros else "console")
 
     def configuration(self) -> Configuration:
         """Return what the switch runs and starts with."""
@@ -279,7 +286,7 @@ class Device:
 
     def reboot(self) -> None:
         """Come up again from the startup configuration, with nothing learned and nobody logged in."""
-        if not self.has_modes and not self.is_linux:  # it has kept each line as it took it
+        if self.is_routeros:
             self.save()
         state, foreign = self._startup
         self._start(factory(self.platform) if self.is_linux else SwitchEditor.of(state))
@@ -300,7 +307,7 @@ class Device:
         """
         if self.is_linux:
             return linux_pages.transcript(self)
-        if not self.has_modes:
+        if self.is_routeros:
             return routeros_pages.export(self)
         return self._text(self.editor.freeze(), self.foreign)
 
@@ -308,7 +315,7 @@ class Device:
         """Return the startup configuration as text; of a Linux machine, the script it starts with."""
         if self.is_linux:
             return self.files.get(self.BOOT, "")
-        if not self.has_modes:
+        if self.is_routeros:
             return routeros_pages.export(self)
         return self._text(*self._startup)
 
@@ -323,20 +330,27 @@ class Device:
     def reset(self) -> None:
         """Delete the startup configuration, host keys and files: the next boot finds the switch as the factory made it.
 
-        A Linux machine loses what it boots with; who may log in to it is none of its bridge's.
+        A Linux machine loses what it boots with; who may log in to it is none of its bridge's. RouterOS makes itself
+        a host key as it boots.
         """
-        name = [] if self.has_modes else [f"hostname {self.name}"]
-        self._startup = (
-            factory(self.platform).freeze(),
-            UnmanagedConfig({"": name} if name else {}, from_factory=self.has_modes),
-        )
+        lines = [f"hostname {self.name}"] if self.is_linux else []
+        if self.is_routeros:
+            lines = routeros_system.factory_lines(self.platform, self.factory_users)
+        foreign = UnmanagedConfig({"": lines} if lines else {}, from_factory=not self.is_linux)
+        self._startup = factory(self.platform).freeze(), foreign
         self.files, self.has_host_key = {}, not self.has_modes
+        if self.is_routeros:  # which starts with what it runs
+            self._start(factory(self.platform))
+            self.foreign = foreign.copy()
 
     @property
     def serves_ssh(self) -> bool:
         """Return whether its SSH server runs: of one from the factory, once it has a key, an address and is told to."""
         if not self.foreign.from_factory:
             return True
+        if self.is_routeros:  # the address at which the rack has it is the one that somebody gives it
+            system = self.system
+            return system.has_own_address and not system.of("no-ssh")
         lines = {line for block in self.foreign.blocks.values() for line in block}
         return self.has_host_key and "ip ssh server" in lines and any(each.startswith("ip address ") for each in lines)
 
@@ -345,6 +359,8 @@ class Device:
         """Return the passwords of users, of whom one from the factory has none."""
         if not self.foreign.from_factory:
             return {self.user: self.password}
+        if self.is_routeros:
+            return self.system.users
         words = [line.split() for line in self.foreign.blocks.get("", []) if line.startswith("username ")]
         made = {each[1]: each[3].strip('"') for each in words if len(each) > 3 and each[2] == "password"}
         if made and self.quirks.keeps_factory:
@@ -354,6 +370,8 @@ class Device:
     @property
     def user_keys(self) -> dict[str, str]:
         """Return the public RSA keys of users, in base 64."""
+        if self.is_routeros:
+            return self.system.user_keys
         keys: dict[str, str] = {}
         user = ""
         for line in self.foreign.blocks.get(USER_KEYS, []):
@@ -371,10 +389,27 @@ class Device:
     @property
     def factory_users(self) -> dict[str, str]:
         """Return the password of the user that the factory made, where it did."""
-        return dict([self.platform.factory_login]) if self.platform.factory_login else {}
+        if self.platform.factory_login is None:
+            return {}
+        user, password = self.platform.factory_login
+        return {user: self.quirks.printed or password}
+
+    @property
+    def system(self) -> routeros_system.System:
+        """Return what a RouterOS machine is beside its bridge."""
+        return routeros_system.System(self.foreign)
+
+    def is_renewed(self, user: str) -> bool:
+        """Return whether a user of a RouterOS machine has another password than the factory's."""
+        factory = self.factory_users if self.foreign.from_factory else {}
+        return user not in factory or self.users.get(user) != factory[user]
+
+    def renew(self, user: str, password: str) -> None:
+        """Take another password of a user of a RouterOS machine, as its first login asks for it."""
+        self.system.keep(f"user {user}", f"user {user} {password}")
 
     def accepts(self, user: str, password: str) -> bool:
         """Return whether a login is right."""
-        if not self.has_modes and not self.is_linux:  # what RouterOS reads of a terminal stands behind the name
+        if self.is_routeros:  # what it reads of a terminal stands behind the name
             user = user.partition("+")[0]
         return self.users.get(user) == password and not (self.quirks.refuse_login or self.refusing)

@@ -10,13 +10,13 @@ import socket
 import tty
 from typing import TYPE_CHECKING
 
-from tagloom.lab.console import Console
 from tagloom.lab.manners import Mannered
-from tagloom.lab.server import LOOPBACK, mannered
+from tagloom.lab.server import LOOPBACK, mannered, new_console
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tagloom.lab.console import Console
     from tagloom.lab.device import Device
     from tagloom.lab.routeros_console import RouterOsConsole
     from tagloom.lab.server import Wire
@@ -54,7 +54,7 @@ class _Telnet(asyncio.Protocol):
     """One telnet session; options are taken and not answered."""
 
     def __init__(self, device: Device, wires: set[Wire]) -> None:
-        self._console, self._wires, self._device = mannered(device, Console(device, serial=True)), wires, device
+        self._console, self._wires, self._device = mannered(device, new_console(device, serial=True)), wires, device
         self._screen = _Screen(self._write)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -122,7 +122,7 @@ class Lines:
         self._begin()
 
     def _begin(self) -> None:
-        self._console = mannered(self._device, Console(self._device, serial=True))
+        self._console = mannered(self._device, new_console(self._device, serial=True))
         self._screen.show(self._console, self._console.start())
 
     def _write(self, data: bytes) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_network
 from typing import TYPE_CHECKING, Protocol
 
+from tagloom.lab.routeros_system import BRIDGE as FACTORY_BRIDGE
 from tagloom.platforms.routeros import FLOODS, SPEEDS, frame_types, lines, write_time, yes
 from tagloom.records.switch_state import DEFAULT_AGING_SECONDS, DISCARD_PVID, FlowControl, Membership, PortMode
 from tagloom.units import format_mac
 
 if TYPE_CHECKING:
+    from tagloom.lab.routeros_system import System
     from tagloom.platforms import Platform
     from tagloom.platforms.iproute2 import Shell
     from tagloom.platforms.routeros import Menus
@@ -30,6 +33,11 @@ class Machine(Protocol):
     shell: Shell | Menus | None
 
     @property
+    def system(self) -> System:
+        """Return what it is beside its bridge."""
+        ...
+
+    @property
     def hostname(self) -> str:
         """Return the name it calls itself."""
         ...
@@ -40,6 +48,11 @@ def export(machine: Machine) -> str:
     name, bridge, editor = machine.platform.port_name, lines().bridge, machine.editor
     bridged = [port for port, mode in enumerate(editor.mode, start=1) if mode is PortMode.GENERAL]
     rows = [f"# 2026-11-23 10:00:00 by RouterOS {VERSION}", "# software id = 0000-0000", "#"]
+    own = machine.system.of("bridged")
+    if own or machine.system.of("address"):
+        rows.append(
+            f"/interface bridge add admin-mac=02:00:00:00:00:01 auto-mac=no comment=defconf name={FACTORY_BRIDGE}"
+        )
     if machine.shell is not None and machine.shell.has_bridge:
         aging = (
             "" if editor.aging_seconds == DEFAULT_AGING_SECONDS else f"ageing-time={write_time(editor.aging_seconds)} "
@@ -52,6 +65,7 @@ def export(machine: Machine) -> str:
         for port in bridged
         if (said := _cable(editor, port))
     ]
+    rows += [f"/interface bridge port add bridge={FACTORY_BRIDGE} comment=defconf interface={each}" for each in own]
     rows += [f"/interface bridge port add {_port(editor, port, name(port), bridge)}" for port in bridged]
     for (vlan, mac), (port, *_) in sorted(editor.entries.items()):
         rows.append(
@@ -63,9 +77,23 @@ def export(machine: Machine) -> str:
         lists = [f"{word}={','.join(held[how])}" for word, how in _HOWS if held[how]]
         if lists:
             rows.append(f"/interface bridge vlan add bridge={bridge} {' '.join(lists)} vlan-ids={vlan}")
-    rows += ["/ip address add address=192.0.2.1/24 interface=ether99 network=192.0.2.0"]
+    rows += _management(machine.system)
     rows += [f"/system identity set name={machine.hostname}"]
     return "\n".join(rows) + "\n"
+
+
+def _management(system: System) -> list[str]:
+    """Return the rows of addresses, neighbours and SNMP; users and passwords stand in no export."""
+    rows = [
+        f"/ip address add address={address} interface={interface} network={ip_network(address, strict=False)[0]}"
+        for address, interface in (each.split(" ") for each in system.of("address"))
+    ] or ["/ip address add address=192.0.2.1/24 interface=ether99 network=192.0.2.0"]
+    if system.of("lldp") == ["on"]:
+        rows.append("/ip neighbor discovery-settings set discover-interface-list=all protocol=cdp,lldp,mndp")
+    rows += [f"/ip route add gateway={gateway}" for gateway in system.of("route")]
+    for each in system.of("snmp"):
+        rows.append(f"/snmp community set [ find default=yes ] name={each.removeprefix('community ')}")
+    return [*rows, *(["/snmp set enabled=yes"] if system.of("snmp-server") else [])]
 
 
 _HOWS = (("tagged", Membership.TAGGED), ("untagged", Membership.UNTAGGED))

@@ -88,13 +88,16 @@ class _Login(asyncssh.SSHServer):
         return bool(self._device.user_keys)
 
     def validate_public_key(self, username: str, key: asyncssh.SSHKey) -> bool:
-        known = self._device.user_keys.get(username, "")
+        user = username.partition("+")[0] if self._device.is_routeros else username
+        known = self._device.user_keys.get(user, "")
         shown = key.export_public_key().decode().split()[1]
         if shown == known:
             self._connection.set_extra_info(known=self._device.key_is_enough)
         return shown == known
 
     def validate_password(self, username: str, password: str) -> bool:
+        if self._device.is_routeros and username.partition("+")[0] in self._device.user_keys:
+            return False  # who has a key logs in with that over SSH, by the manual's default
         return self._device.accepts(username, password)
 
 
@@ -103,11 +106,16 @@ def mannered(device: Device, console: Console | ShellConsole | RouterOsConsole) 
     return Mannered(console, manner(device.manner, shell=not device.has_modes)) if device.manner else console
 
 
-def _console(device: Device, *, known: bool = False) -> Console | ShellConsole | RouterOsConsole:
-    """Return a new session of the kind that a switch's login opens; one who is `known` is asked nothing."""
+def new_console(
+    device: Device, *, serial: bool = False, known: bool = False, user: str = ""
+) -> Console | ShellConsole | RouterOsConsole:
+    """Return a new session of the kind that a switch's login opens, over SSH by `user`, or at a serial line or telnet.
+
+    One who is `known` is asked nothing.
+    """
     if device.has_modes:
-        return Console(device, known=known)
-    return ShellConsole(device) if device.is_linux else RouterOsConsole(device)
+        return Console(device, serial=serial, known=known)
+    return ShellConsole(device) if device.is_linux else RouterOsConsole(device, serial=serial, user=user)
 
 
 async def _show(process: _Process, console: _Console, text: str) -> None:
@@ -122,7 +130,10 @@ async def _show(process: _Process, console: _Console, text: str) -> None:
 
 
 async def _talk(process: _Process, device: Device) -> None:
-    console = mannered(device, _console(device, known=bool(process.get_extra_info("known"))))
+    console = mannered(
+        device,
+        new_console(device, known=bool(process.get_extra_info("known")), user=str(process.get_extra_info("username"))),
+    )
     device.logins += 1
     device.sessions += 1
     device.most_sessions = max(device.most_sessions, device.sessions)

@@ -101,13 +101,18 @@ class Platform:
     @property
     def has_first_contact(self) -> bool:
         """Return whether it is known what the console of such a switch is typed when it leaves the factory."""
-        return bool(self.grammar) and self.has_modes and bool(family(self.grammar).get("first_contact", True))
+        return bool(self.grammar) and bool(family(self.grammar).get("first_contact", self.has_modes))
 
     @property
     def factory_login(self) -> tuple[str, str] | None:
         """Return the user and password that a switch has as it leaves the factory, None where it has none."""
         found = family(self.grammar).get("factory_login") if self.grammar else None
         return (found["user"], found["password"]) if found else None
+
+    @property
+    def ends_factory_login(self) -> str:
+        """Return what to type so that the factory's user is let in no more."""
+        return str(family(self.grammar)["factory_login"]["ends"])
 
     @property
     def eee_at_factory(self) -> bool:

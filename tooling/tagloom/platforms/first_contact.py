@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import textwrap
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 FILE = "first-contact.j2"
 KEY_ROW = 40  # characters of a key in a line, as a CBS350 writes its own (public GitHub file 13367031994)
+ROUTEROS_AUTH, ROUTEROS_PRIV = ("SHA", "MD5"), ("AES", "DES")  # of SNMPv3: MikroTik's manual, SNMP, community
 PASSWORD, AUTH_PASSWORD, PRIV_PASSWORD, COMMUNITY = (
     f"<{word}>" for word in ("password", "auth-password", "priv-password", "community")
 )
@@ -46,14 +48,20 @@ class FirstContact:
 def first_contact_lines(
     switch: Switch, ports: Sequence[int], contact: FirstContact, templates: Path
 ) -> tuple[str, ...]:
-    """Return the lines for a switch, in order, from `enable` to the save; none for a model without such a console.
+    """Return the lines for a switch, in order, from its first prompt on; none for a model without such a console.
 
-    `ports` are those that the fabric uses: where a family tells LLDP to each port, it is told to these.
+    `ports` are those that the fabric uses: where a family tells LLDP to each port, it is told to these, and a RouterOS
+    machine takes them off the factory's bridge.
     """
     platform = platforms.of(switch)
     if not platform.has_first_contact:
         return ()
-    grammar, family = Grammar.of(platform), platform.grammar
+    family = platform.grammar
+    if platform.has_modes:
+        grammar = Grammar.of(platform)
+        names = [grammar.enter(Context(ContextKind.INTERFACE, (port,))) for port in ports]
+    else:
+        names = [platform.port_name(port) for port in ports]
     path = next(templates / each / FILE for each in relatives(family) if (templates / each / FILE).is_file())
     environment = jinja2.Environment(
         autoescape=False,  # noqa: S701 - switches read text, not HTML
@@ -61,16 +69,27 @@ def first_contact_lines(
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["quoted"] = _quoted
     text = environment.from_string(path.read_text("utf-8")).render(
         name=switch.name,
         user=contact.user,
         password=contact.password,
         address=contact.address,
         mask=contact.mask,
+        bits=ipaddress.IPv4Network(f"0.0.0.0/{contact.mask}").prefixlen,
         gateway=contact.gateway,
         snmp=contact.snmp,
         key_rows=textwrap.wrap(contact.user_key, KEY_ROW),
         family=family,
-        ports=[grammar.enter(Context(ContextKind.INTERFACE, (port,))) for port in ports],
+        ports=names,
     )
     return tuple(line.strip() for line in text.splitlines() if line.strip())
+
+
+def _quoted(text: str) -> str:
+    r"""Write a word as a string of RouterOS's console, in which $ names a variable.
+
+    >>> print(_quoted("a$b"))
+    "a\$b"
+    """
+    return '"' + "".join(f"\\{key}" if key in '"\\$' else key for key in text) + '"'

@@ -37,11 +37,12 @@ class MenuCommands(FlatCommands):
     def parse(self, platform: Platform, text: str) -> Parsed:
         """Read an export, terse or not, or lines to paste, as a machine without the bridge would carry them out.
 
-        Lines of others' menus are passed over. One that RouterOS would refuse is reported, and has no effect. An export
-        has its rows in the order of its menus, of which none needs a later one.
+        Lines of others' menus are passed over, and those that make bridges of others, such as the factory's. One that
+        RouterOS would refuse is reported, and has no effect. An export has its rows in the order of its menus, of which
+        none needs a later one.
         """
         menus = routeros.Menus(platform, factory(platform))
-        owned = routeros.lines().owned
+        owned, known = routeros.lines().owned, harmless(platform.grammar)
         unknown: list[UnknownLine] = []
         foreign: list[UnknownLine] = []
         menu = ""
@@ -54,8 +55,8 @@ class MenuCommands(FlatCommands):
                 continue
             whole = line if line.startswith(("/", ":")) else f"{menu} {line}".lstrip()
             trouble = UnknownLine(number, "", whole, outcome.text, menus.ports_of(line))
-            (unknown if outcome.text or whole.replace("/", " ").startswith(_spaced(owned)) else foreign).append(trouble)
-        known = harmless(platform.grammar)
+            ours = whole.replace("/", " ").startswith(_spaced(owned)) and not known.covers_command(whole)
+            (unknown if outcome.text or ours else foreign).append(trouble)
         if menus.has_bridge and not (menus.state().mode == PortMode.GENERAL).any():  # a push that broke off behind it
             row = "/interface bridge add name=" + routeros.lines().bridge
             unknown.append(UnknownLine(1, "", row, "the bridge has no port: remove it"))
