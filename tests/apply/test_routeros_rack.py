@@ -145,6 +145,10 @@ def test_snmp_shows_what_was_pushed(ring):
     assert ring.answer("observe", "--against", "b")["findings"] == []
 
 
+def telnet(ring, name):
+    return ["--telnet", process.console(ring.rack, name)["telnet"]]
+
+
 def test_a_ring_out_of_its_boxes_is_brought_to_a_login_and_pushed_by_what_bootstrap_says(ring):
     """The factory's bridge holds every port: bootstrap takes those of the fabric out of it."""
     (ring.home / "new").mkdir()
@@ -167,6 +171,15 @@ def test_a_ring_out_of_its_boxes_is_brought_to_a_login_and_pushed_by_what_bootst
         assert ring.reached() == 12
         assert all(ring.state(name) == ring.planned(name) for name in ALL)
         assert "name=bridge" in process.configurations(ring.rack)["s0"], "the switch is still reached by it"
+
+        process.fault(ring.rack, "s1", "factory")
+        assert 0 < ring.reached() < 12, "the pairs that do not go over it"
+        page = ring.answer("replace", "s1", "-i", "new", "--build", "b", expect=1)
+        assert page["advice"] == ["bootstrap", "apply BUILD --allow interrupt"]
+        ring("bootstrap", "new/fabric.yml", "--network", "127.0.0.0/8", "--switch", "s1", *telnet(ring, "s1"))
+        page = ring.answer("apply", "b", "-i", "new", "--allow", "interrupt")
+        assert (page["changed"], page["failed"]) == (["s1"], [])
+        assert ring.reached() == 12
     finally:
         process.restore(ring.rack)
 

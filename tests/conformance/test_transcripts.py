@@ -18,11 +18,11 @@ from tagloom import platforms
 from tagloom.cli import main
 from tagloom.lab import process
 from tagloom.operate.recording import RUNNING, Recorder
-from tagloom.platforms.evidence import settle
-from tagloom.platforms.family import family, settled_lines
+from tagloom.platforms.evidence import first_login, settle, settled_by
+from tagloom.platforms.family import RELOAD, family, settled_lines
 from tagloom.platforms.grammar import Grammar
 from tagloom.read.transcript_file import read_transcript
-from tagloom.records.transcript import HELP, SHOW
+from tagloom.records.transcript import HELP, SHOW, Page, Transcript
 from thinned import few
 
 FREE = {
@@ -79,6 +79,62 @@ def test_a_transcript_confirms_what_the_help_knows_and_is_played_again(conforman
     assert all(each["words"].split()[0] == unknown for each in page["refuted"])
     asked = [(p.kind, p.context, p.typed, p.answer) for p in read_transcript(first).pages]
     assert [(p.kind, p.context, p.typed, p.answer) for p in read_transcript(second).pages] == asked
+
+
+@pytest.mark.parametrize("model", few(FREE, 2, 4))
+def test_what_help_says_of_a_reload_and_of_a_first_login_is_recorded(conformance_rack, model, tmp_path, capsys):
+    file = tmp_path / "first.json"
+    page = record(capsys, conformance_rack, model, file)
+    transcript, grammar = read_transcript(file), Grammar.of(platforms.load(model))
+    assert transcript.answer(HELP, "", "reload ") is not None, "also where no words are known: they may be there"
+    if grammar.scheduled_reload is not None:
+        assert set(grammar.scheduled_reload.offers) <= set(transcript.answer(HELP, "", "reload ").split())
+        assert transcript.answer(SHOW, "", "show reload") == "No scheduled reload"
+    lines = [each["words"] for each in page["first_login"]]
+    assert any(line.startswith("snmp-server user ... tagloom ") for line in lines)
+    assert {each["verdict"] for each in page["first_login"]} == {"confirmed"}
+
+
+SG300 = {
+    "show ": "  reload",
+    "reload ": "  cancel\n  in",
+    "reload in ": "  <1-999>  minutes",
+}
+
+
+@pytest.mark.parametrize(
+    ("helped", "shown", "verdict"),
+    [
+        ({}, "No scheduled reload", "confirmed"),
+        ({}, "Image reload scheduled for later (in 5 minutes)", "open"),
+        ({}, "% Unrecognized command", "refuted"),
+        ({"reload ": "  slot\n  <cr>"}, "No scheduled reload", "refuted"),
+        ({"reload ": ""}, "No scheduled reload", "open"),
+        ({"reload in ": "  hour"}, "No scheduled reload", "refuted"),
+    ],
+)
+def test_words_for_a_reload_that_are_likely_are_settled_as_lines_are(helped, shown, verdict):
+    platform = platforms.load("cisco-sg300-28")
+    pages = [Page(HELP, "", typed, answer, 0.0) for typed, answer in (SG300 | helped).items()]
+    transcript = Transcript(
+        platform.model, "sg300", "1.4.0.88", "", (*pages, Page(SHOW, "", "show reload", shown, 0.0))
+    )
+    (found,) = [each for each in settle(platform, transcript) if each.key == RELOAD]
+    assert found.verdict == verdict
+    before = family("sg300")
+    after = settled_lines(before, {RELOAD: "s0.json: cisco-sg300-28"})
+    assert (before[RELOAD]["mark"], after[RELOAD]["mark"]) == ("likely", "confirmed")
+    assert settled_by({"s0.json": transcript}).get("sg300", {}).keys() == (
+        {RELOAD} if verdict == "confirmed" else set()
+    )
+
+
+def test_help_that_lacks_a_word_of_a_first_login_refutes_its_line():
+    platform = platforms.load("powerconnect-5324")
+    transcript = Transcript(platform.model, "ros", "", "", (Page(HELP, "config", "", "  hostname\n  lldp", 0.0),))
+    verdicts = {each.words: each.verdict for each in first_login(platform, transcript)}
+    assert verdicts["ip ssh server"] == "refuted"
+    assert verdicts["lldp enable"] == "open", "nobody asked what follows"
 
 
 def test_lines_are_tried_on_what_is_free_read_back_and_undone(conformance_rack, model, tmp_path, capsys):

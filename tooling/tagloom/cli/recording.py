@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def _record(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom import platforms
     from tagloom.operate.recording import Recorder
-    from tagloom.platforms.evidence import CONFIRMED, OPEN, REFUTED, settle
+    from tagloom.platforms.evidence import CONFIRMED, OPEN, REFUTED, first_login, settle
     from tagloom.read import fabric_of
     from tagloom.storage.whole import write_whole
 
@@ -58,17 +58,29 @@ def _record(args: argparse.Namespace, screen: Screen) -> int:
     write_whole(args.output, json.dumps(transcript.to_json(), indent=1) + "\n")
     verdicts = settle(platform, transcript)
     by_verdict = {what: [e.to_json() for e in verdicts if e.verdict == what] for what in (CONFIRMED, REFUTED, OPEN)}
+    first = [each.to_json() for each in first_login(platform, transcript)]
+    counts = (f"{sum(each['verdict'] == what for each in first)} {what}" for what in by_verdict)
     screen.say(
         f"recorded  {len(transcript.pages)} pages: {transcript.model}, firmware {transcript.firmware or 'not said'}",
         f"settled   of {len(verdicts)} lines marked likely: "
         + ", ".join(f"{len(found)} {what}" for what, found in by_verdict.items()),
         *(f"          {each['words']}: {each['why']}" for each in by_verdict[REFUTED]),
+        f"login     of {len(first)} lines of a first login: {', '.join(counts)}",
         f"wrote     {args.output}: no secrets, names or addresses; read it, then send it with a report",
     )
     if failed:
         screen.remark(failed)
     head = {"switch": args.switch, "model": transcript.model, "firmware": transcript.firmware}
-    screen.answer({**head, "file": str(args.output), "pages": len(transcript.pages), **by_verdict, "error": failed})
+    screen.answer(
+        {
+            **head,
+            "file": str(args.output),
+            "pages": len(transcript.pages),
+            **by_verdict,
+            "first_login": first,
+            "error": failed,
+        }
+    )
     return DEVICE_FAILED if failed else GOOD
 
 

@@ -135,6 +135,14 @@ def _switch_of(prepared: PreparedChange, name: str) -> Switch:
     found = next((switch for switch in prepared.fabric.live if switch.name == name), None)
     if found is None:
         raise InputError([Finding("SWITCH", "a switch of the build that is up", name)])
+    if platforms.of(found).has_first_contact and not platforms.of(found).has_modes:
+        raise PlanError(
+            "a box is set apart by its neighbours only where its build proves without it, which pinned does not",
+            f"{name}, a {found.model}",
+            "its own ports pass nothing on until a push: tagloom bootstrap --switch "
+            f"{name} with the fabric file of the inventory, then tagloom apply BUILD --allow interrupt",
+            ("bootstrap", "apply BUILD --allow interrupt"),
+        )
     if not platforms.of(found).has_modes or not platforms.of(found).grammar:
         raise InputError([Finding("SWITCH", "a model whose console tagloom knows", f"{name}, a {found.model}")])
     return found

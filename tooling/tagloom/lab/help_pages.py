@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tagloom.platforms.first_contact import configuration_lines
+from tagloom.platforms.grammar import ContextKind
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tagloom.platforms.grammar import ContextKind, Grammar, Node
+    from tagloom.platforms.grammar import Grammar, Node
 
 EXEC = ("configure", "copy", "delete", "disable", "exit", "reload", "show", "terminal")
 RETURN = "<cr>"
@@ -23,10 +26,8 @@ def help_page(grammar: Grammar, kind: ContextKind | None, typed: str) -> list[st
     """
     words = typed.split()
     begun = words.pop() if words and not typed.endswith(" ") else ""
-    if kind is None and words == ["reload"] and grammar.scheduled_reload is not None:
-        return _page(word for word in ("at", *grammar.scheduled_reload.offers, RETURN) if word.startswith(begun))
     if kind is None:
-        return None if words else _page(word for word in EXEC if word.startswith(begun))
+        return _of_exec(grammar, words, begun)
     nodes = [grammar.trees[kind]]
     for word in words:
         nodes = [found for node in nodes for found in _following(node, word)]
@@ -34,7 +35,33 @@ def help_page(grammar: Grammar, kind: ContextKind | None, typed: str) -> list[st
     offered |= {f"<{node.kind}>" for node in nodes if node.value is not None and not begun}
     if any(node.end is not None for node in nodes) and not begun:
         offered.add(RETURN)
+    if kind is ContextKind.CONFIG:
+        offered |= _of_first_login(grammar, words, begun)
     return _page(offered) if offered else None
+
+
+def _of_exec(grammar: Grammar, words: list[str], begun: str) -> list[str] | None:
+    """Return the lines for privileged exec, of which only a reload at a set time is known in its words."""
+    found = grammar.scheduled_reload
+    offered: tuple[str, ...] = () if words else EXEC
+    if words == ["show"]:
+        offered = ("interfaces", "running-config", "startup-config", "system", "version", "vlan")
+        offered += ("reload",) if found is not None else ()
+    elif found is not None and words == ["reload"]:
+        offered = ("at", *found.offers, RETURN)
+    elif found is not None and words == ["reload", found.offers[0]]:
+        offered = ("<minutes>",)
+    return _page(word for word in offered if word.startswith(begun)) if offered else None
+
+
+def _of_first_login(grammar: Grammar, words: list[str], begun: str) -> set[str]:
+    """Return what the lines of a first login have behind words, of which some are values."""
+    offered = set()
+    for line in configuration_lines(grammar.platform):
+        if len(line) >= len(words) and all(each in ("", typed) for each, typed in zip(line, words, strict=False)):
+            following = "<value>" if line[len(words) :][:1] == ("",) else "".join(line[len(words) :][:1]) or RETURN
+            offered |= {following} if following.startswith(begun) else set()
+    return offered
 
 
 def _page(words: Iterable[str]) -> list[str]:

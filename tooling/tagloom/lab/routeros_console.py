@@ -27,7 +27,7 @@ class RouterOsConsole:
     """Answer the keys of one session on `device`, as `Console` does for switches with a command line of modes.
 
     Of the console there is what a login needs: its prompt, `:put` of strings, the three pages, and lines that set. A
-    serial line or telnet asks who it is; who has the factory's password is question for another, as over SSH (`user`).
+    serial line or telnet asks who it is; who has the factory's password is asked for another, as over SSH (`user`).
     """
 
     def __init__(self, device: Device, *, serial: bool = False, user: str = "") -> None:
@@ -56,7 +56,7 @@ class RouterOsConsole:
         return self._question or self._prompt
 
     def start(self) -> str:
-        """Greet with banner and prompt, where SSH has question for the password; else ask who it is."""
+        """Greet with banner and prompt, where SSH has asked for the password; else ask who it is."""
         if self._serial:
             return f"{_RETURN}MikroTik 7.18 (stable){_RETURN}" + self._ask(f"{self.device.hostname} {_LOGIN}")
         return self._welcome()

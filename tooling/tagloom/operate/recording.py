@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tagloom import __version__
 from tagloom.errors import DeviceError, Finding, InputError, PlanError
 from tagloom.platforms.anonymous import HIDDEN, Scrubber
-from tagloom.platforms.evidence import contexts, questions
+from tagloom.platforms.evidence import contexts, exec_questions, first_login_questions, questions
 from tagloom.platforms.grammar import CONFIG, Context, ContextKind, Grammar
 from tagloom.platforms.secrets import secrets_in
 from tagloom.records.change import difference
@@ -87,13 +87,19 @@ class Recorder:
     def record(self, console: Console, port: int) -> None:
         """Walk a console: its pages, then the help of every line that is marked likely, at `port` where it needs one.
 
+        Of a first login's lines, those at (config)# are asked for: the others stand in blocks that would be opened.
+
         Nothing is changed: what is typed before a `?` is taken back, and where a console cannot do that none is asked.
         """
         name = self.platform.port_name(port)
-        for line in (RUNNING, *SHOWN, f"show interfaces switchport {self._port_words(name)}"):
+        words = self._grammar.scheduled_reload
+        lines = (RUNNING, *SHOWN, f"show interfaces switchport {self._port_words(name)}")
+        for line in (*lines, *([words.show] if words is not None else [])):
             self._page(console, line)
         self._erases = console.erases()
         if self._erases:
+            for typed in exec_questions(self._grammar):
+                self._help(console, "", typed)
             self._ask_for_help(console, port)
 
     def transcript(self) -> Transcript:
@@ -174,18 +180,22 @@ class Recorder:
         self._pages.append(Page(SHOW, "", line, cleaned, round(seconds, 3)))
 
     def _ask_for_help(self, console: Console, port: int) -> None:
-        for context in contexts(self._grammar):
+        for context in dict.fromkeys((CONFIG, *contexts(self._grammar))):
             here = Context(context.kind, (port,), 0) if context.kind is ContextKind.INTERFACE else context
             way = ["configure", *([] if here == CONFIG else [self._grammar.enter(here)])]
             if any(self._grammar.is_error(console.ask(line)) for line in way):
                 self._leave(console)
                 continue
             self._modes[context.kind.value] = console.mode
-            for typed in questions(self._grammar, context.kind):
-                begin = self.clock()
-                said = self._scrubber.clean(console.help(typed)).strip("\n")
-                self._pages.append(Page(HELP, context.kind.value, typed, said, round(self.clock() - begin, 3)))
+            more = first_login_questions(self._grammar) if context == CONFIG else []
+            for typed in dict.fromkeys([*questions(self._grammar, context.kind), *more]):
+                self._help(console, context.kind.value, typed)
             self._leave(console)
+
+    def _help(self, console: Console, context: str, typed: str) -> None:
+        begin = self.clock()
+        said = self._scrubber.clean(console.help(typed)).strip("\n")
+        self._pages.append(Page(HELP, context, typed, said, round(self.clock() - begin, 3)))
 
     @staticmethod
     def _leave(console: Console) -> None:

@@ -7,18 +7,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
-from tagloom.platforms.family import settled
-from tagloom.platforms.grammar import Context, ContextKind, Grammar
-from tagloom.records.transcript import HELP, TRIED
+from tagloom.platforms.family import RELOAD, settled
+from tagloom.platforms.first_contact import configuration_lines
+from tagloom.platforms.grammar import CONFIG, Context, ContextKind, Grammar
+from tagloom.records.transcript import HELP, SHOW, TRIED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tagloom.platforms import Platform
     from tagloom.records.transcript import Transcript
 
 CONFIRMED, REFUTED, OPEN = "confirmed", "refuted", "open"
+FIRST_LOGIN = "first login"
 _LIKELY = "likely"
+_VALUE = "x9"  # typed where a value stands
 _RETURN = {"<cr>", "cr"}
 _FIRST = re.compile(r"^[ \t]*(<[^>\n]*>|\S+)", re.MULTILINE)
 _FREE_TEXT = "name"  # what follows would be taken for a name, whatever it is
@@ -63,6 +66,52 @@ def settled_by(transcripts: Mapping[str, Transcript]) -> dict[str, dict[str, str
     return {family: dict(sorted(lines.items())) for family, lines in sorted(found.items()) if lines}
 
 
+def first_login(platform: Platform, transcript: Transcript) -> list[Evidence]:
+    """Return what a transcript's help says of the lines that `bootstrap` types at (config)#, likely and confirmed."""
+    grammar = Grammar.of(platform)
+    found = []
+    for line in configuration_lines(platform):
+        words = " ".join(word or "..." for word in line)
+        steps = [(typed, part or "{value}") for typed, part in zip(_typed(line), line, strict=False)]
+        found.append(
+            _by_help(grammar, transcript, (FIRST_LOGIN, words), CONFIG.kind.value, [*steps, (_typed(line)[-1], "")])
+        )
+    return found
+
+
+def reload_evidence(grammar: Grammar, transcript: Transcript) -> list[Evidence]:
+    """Return what a transcript says of the words for a reload at a set time, where these are marked likely."""
+    words = grammar.scheduled_reload
+    if words is None or not (words.mark.startswith(_LIKELY) or RELOAD in settled().get(grammar.platform.grammar, {})):
+        return []
+    head, name = (RELOAD, words.arm), words.question
+    steps = [(name, offered) for offered in words.offers]
+    steps += [(f"{name}{words.offers[0]} ", "{minutes}"), ("show ", words.show.split()[-1])]
+    by_help = _by_help(grammar, transcript, head, "", steps)
+    said = transcript.answer(SHOW, "", words.show)
+    if by_help.verdict == CONFIRMED and (said is None or words.pending(said)):
+        return [Evidence(*head, OPEN, f"{words.show} was not seen with none scheduled")]
+    if by_help.verdict == CONFIRMED and grammar.is_error(said or ""):
+        return [Evidence(*head, REFUTED, f"{words.show} is refused")]
+    return [by_help]
+
+
+def exec_questions(grammar: Grammar) -> list[str]:
+    """Return what is typed before a `?` in privileged exec: of a reload at a set time, whether its words are known."""
+    words = grammar.scheduled_reload
+    return ["show ", "reload ", *([f"{words.question}{words.offers[0]} "] if words is not None else [])]
+
+
+def first_login_questions(grammar: Grammar) -> list[str]:
+    """Return what is typed before a `?` at (config)# to ask for the lines of a first login, word by word."""
+    return list(dict.fromkeys(typed for line in configuration_lines(grammar.platform) for typed in _typed(line)))
+
+
+def _typed(line: Sequence[str]) -> list[str]:
+    """Return what is typed before each word of a line, and before its end."""
+    return [" ".join([*(word or _VALUE for word in line[:number]), ""]) for number in range(len(line) + 1)]
+
+
 def contexts(grammar: Grammar) -> list[Context]:
     """Return the places that likely lines are typed at: in the first port, or VLAN 1, which every switch has."""
     kinds = dict.fromkeys(grammar.lines[key].context for key in likely_lines(grammar))
@@ -86,7 +135,10 @@ def settle(platform: Platform, transcript: Transcript) -> list[Evidence]:
     one, and a Return at its end; it is refuted where help was given and does not offer a word.
     """
     grammar = Grammar.of(platform)
-    return [_judged(grammar, key, transcript) for key in likely_lines(grammar)]
+    return [
+        *(_judged(grammar, key, transcript) for key in likely_lines(grammar)),
+        *reload_evidence(grammar, transcript),
+    ]
 
 
 def _judged(grammar: Grammar, key: str, transcript: Transcript) -> Evidence:
@@ -97,15 +149,23 @@ def _judged(grammar: Grammar, key: str, transcript: Transcript) -> Evidence:
         return Evidence(key, words, REFUTED, "refused when it was tried")
     if tried:
         return Evidence(key, words, CONFIRMED, "tried, and read back as typed")
-    for typed, part in _steps(grammar, key):
-        answer = transcript.answer(HELP, grammar.lines[key].context.value, typed)
+    found = _by_help(grammar, transcript, (key, words), grammar.lines[key].context.value, _steps(grammar, key))
+    if found.verdict == CONFIRMED and any(_is_free(part) for part in grammar.parts(key)):
+        return Evidence(key, words, OPEN, "its help was not asked to the end")
+    return found
+
+
+def _by_help(
+    grammar: Grammar, transcript: Transcript, head: tuple[str, str], context: str, steps: Iterable[tuple[str, str]]
+) -> Evidence:
+    """Return what help says of a line: `steps` are what is typed before each word, and the word ("" for the end)."""
+    for typed, part in steps:
+        answer = transcript.answer(HELP, context, typed)
         if answer is None or not answer.strip():
-            return Evidence(key, words, OPEN, f"no help behind {typed.strip()!r}")
-        offered = _FIRST.findall(answer)
-        if grammar.is_error(answer) or not _offers(offered, part):
-            return Evidence(key, words, REFUTED, f"behind {typed.strip()!r} there is no {part or '<cr>'}")
-    whole = not any(_is_free(part) for part in grammar.parts(key))
-    return Evidence(key, words, *((CONFIRMED, "by its help") if whole else (OPEN, "its help was not asked to the end")))
+            return Evidence(*head, OPEN, f"no help behind {typed.strip()!r}")
+        if grammar.is_error(answer) or not _offers(_FIRST.findall(answer), part):
+            return Evidence(*head, REFUTED, f"behind {typed.strip()!r} there is no {part or '<cr>'}")
+    return Evidence(*head, CONFIRMED, "by its help")
 
 
 def _offers(offered: list[str], part: str) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 SETTLED = "settled.csv"  # family,line,source: what `make settle` has written
+RELOAD = "scheduled_reload"  # the family's words for it, which are settled as one line is
 _LIKELY, _CONFIRMED = "likely", "confirmed"
 Firmware = tuple[tuple[str, str], ...]  # (variable, choice) pairs, ascending by variable
 
@@ -81,6 +82,9 @@ def settled_lines(data: dict[str, Any], found: dict[str, str]) -> dict[str, Any]
         for key, source in found.items()
         if str(data.get("lines", {}).get(key, {}).get("mark", "")).startswith(_LIKELY)
     }
+    reload_words = data.get(RELOAD, {})
+    if RELOAD in found and str(reload_words.get("mark", "")).startswith(_LIKELY):
+        data = _merged(data, {RELOAD: {"mark": _CONFIRMED, "source": found[RELOAD]}})
     return _merged(data, {"lines": over}) if over else data
 
 

@@ -5,22 +5,26 @@ from __future__ import annotations
 import ipaddress
 import textwrap
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING
 
 import jinja2
 
 from tagloom import platforms
-from tagloom.platforms.family import relatives
+from tagloom.platforms.family import Firmware, relatives
 from tagloom.platforms.grammar import Context, ContextKind, Grammar
+from tagloom.records.fabric import Switch
+from tagloom.records.snmp import Credentials
+from tagloom.share import share_directory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from tagloom.records.fabric import Switch
-    from tagloom.records.snmp import Credentials
+    from tagloom.platforms import Platform
 
 FILE = "first-contact.j2"
+_OPENS = ("interface ", "crypto key pubkey-chain ", "user-key ")
 KEY_ROW = 40  # characters of a key in a line, as a CBS350 writes its own (public GitHub file 13367031994)
 ROUTEROS_AUTH, ROUTEROS_PRIV = ("SHA", "MD5"), ("AES", "DES")  # of SNMPv3: MikroTik's manual, SNMP, community
 PASSWORD, AUTH_PASSWORD, PRIV_PASSWORD, COMMUNITY = (
@@ -84,6 +88,46 @@ def first_contact_lines(
         ports=names,
     )
     return tuple(line.strip() for line in text.splitlines() if line.strip())
+
+
+def configuration_lines(platform: Platform) -> tuple[tuple[str, ...], ...]:
+    """Return the lines of a first login that are typed at (config)#, word by word, "" where a value stands.
+
+    Those inside the blocks that some of them open are left out; none where a console has no modes.
+    """
+    if not (platform.has_modes and platform.has_first_contact):
+        return ()
+    return _configuration_lines(platform.model, platform.firmware)
+
+
+@cache
+def _configuration_lines(model: str, firmware: Firmware) -> tuple[tuple[str, ...], ...]:
+    platform = platforms.load(model, firmware)
+    found: dict[tuple[str, ...], None] = {}
+    for version in ("3", "2c"):
+        both = (_global_lines(platform, version, digit) for digit in "12")
+        for one, other in zip(*both, strict=True):
+            found[tuple(a if a == b else "" for a, b in zip(one.split(), other.split(), strict=True))] = None
+    return tuple(found)
+
+
+def _global_lines(platform: Platform, version: str, digit: str) -> list[str]:
+    """Return the lines at (config)# with values that end with a digit."""
+    word, address = f"word-{digit}", f"192.0.2.{digit}"
+    snmp = Credentials(
+        version, word, auth_password=f"pass{word}", priv_password=f"pass-{word}", community=f"read-{word}"
+    )
+    contact = FirstContact(address, "255.255.255.0", word, f"login-{word}", f"198.51.100.{digit}", "AAAA", snmp)
+    switch = Switch(f"switch-{digit}", platform.model, firmware=platform.firmware)
+    lines = first_contact_lines(switch, (), contact, share_directory() / "templates")
+    at_config, depth = [], 0
+    for line in lines[lines.index("configure") + 1 :]:
+        if line == "exit" and depth == 0:
+            break
+        if depth == 0:
+            at_config.append(line)
+        depth += -1 if line == "exit" else int(line.startswith(_OPENS))
+    return at_config
 
 
 def _quoted(text: str) -> str:

@@ -121,6 +121,7 @@ class ScheduledReload:
     show: str
     shows: str
     mark: str
+    source: str = ""  # the transcript that confirmed them
 
     def pending(self, answer: str) -> bool:
         """Return whether the answer to `show` says that a reload is scheduled."""
