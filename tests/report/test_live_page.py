@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 
 import pytest
@@ -82,13 +82,21 @@ class Served:
             return answer.status, dict(answer.getheaders()), answer.read().decode()
 
 
+@contextmanager
+def serving(home):
+    found = Served(home)
+    try:
+        yield found
+    finally:
+        found.process.kill()
+        found.process.wait()
+        found.process.stdout.close()
+
+
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
-    found = Served(tmp_path_factory.mktemp("served"))
-    yield found
-    found.process.kill()
-    found.process.wait()
-    found.process.stdout.close()
+    with serving(tmp_path_factory.mktemp("served")) as found:
+        yield found
 
 
 def test_every_answer_has_the_headers_that_keep_a_page_to_itself(served):
@@ -177,9 +185,10 @@ def test_a_browser_shows_it_light_and_dark_and_loads_it_anew_when_it_changed(ser
         browser.close()
 
 
-def test_it_ends_when_it_is_interrupted(served):
-    served.process.send_signal(signal.SIGINT)
-    assert served.process.wait(60) == 0
+def test_it_ends_when_it_is_interrupted(tmp_path):
+    with serving(tmp_path) as served:
+        served.process.send_signal(signal.SIGINT)
+        assert served.process.wait(60) == 0
 
 
 def test_neither_a_file_nor_a_port_and_a_port_that_is_none_are_findings(served, run, tmp_path):
