@@ -8,6 +8,7 @@ import pytest
 from fabrics import ROOT, make_fabric
 from judges.application import predicted_seconds
 from tagloom.errors import InputError
+from tagloom.platforms import load, models
 from tagloom.platforms.power import fabric_watts
 from tagloom.predict import (
     Eee,
@@ -211,3 +212,39 @@ def test_traffic_without_a_duration_or_too_much_of_it_is_a_finding():
 def test_a_model_of_unknown_power_is_a_finding():
     with pytest.raises(InputError, match="watts are known"):
         fabric_watts(make_fabric("mesh", 2, 1, model="linux-bridge"))
+
+
+MEASURED = ("powerconnect-5324", "powerconnect-6224", "powerconnect-6248", "sf-0420g")
+
+
+@pytest.mark.parametrize("model", [m for m in models() if load(m).watts and m not in MEASURED])
+def test_watts_that_nobody_measured_are_a_measured_models_and_reach_as_far_as_all_of_them(model):
+    links = make_fabric("mesh", 2, 3, model=model)
+    fewer = links.with_links_down({0})
+    found = predict(links, fewer, None)
+    as_if = [
+        (fabric_watts(links, {model: load(each).watts}), fabric_watts(fewer, {model: load(each).watts}))
+        for each in MEASURED
+    ]
+    like = load(model).watts.like
+    assert found.watts_before.value == as_if[MEASURED.index(like)][0]
+    assert found.assumed[0] == f"watts of {model} as a {load(like).title}'s; --power has yours"
+    assert "assumed: nobody" in found.watts_after.source
+    for figure, values in (
+        (found.watts_before, [before for before, _ in as_if]),
+        (found.watts_after, [after for _, after in as_if]),
+        (found.saved_watts, [before - after for before, after in as_if]),
+    ):
+        assert figure.low <= min(values) <= figure.value <= max(values) <= figure.high
+    own = {model: load(like).watts}
+    known = predict(links, fewer, None, power={model: replace(own[model], like="", source="our meter")})
+    assert not any("watts" in each for each in known.assumed)
+    wide, narrow = (each.watts_before.high - each.watts_before.low for each in (found, known))
+    assert wide > 5 * narrow
+
+
+def test_a_fabric_of_measured_models_has_the_intervals_of_table_2_alone():
+    fabric = make_fabric("mesh", 2, 3, model="powerconnect-5324")
+    found = predict(fabric, fabric.with_links_down({0}), None)
+    assert not any("watts" in each for each in found.assumed)
+    assert found.watts_before.low == pytest.approx(found.watts_before.value / 1.022)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from tagloom.platforms.own_port_names import own_port_names
 from tagloom.platforms.sources import sources_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from tagloom.platforms.sources import Source
     from tagloom.platforms.words import Templates
@@ -26,13 +26,15 @@ if TYPE_CHECKING:
 class PortWatts:
     """A model's power: the chassis without ports, and one port by speed in Mb/s, in watts; `source` cites it.
 
-    `transceiver_watts` is what the module in a port draws whether the port is up or shut.
+    `transceiver_watts` is what the module in a port draws whether the port is up or shut. `like` is the measured model
+    whose watts stand in for those of one that nobody has measured.
     """
 
     base_watts: float
     per_port: dict[int, float]
     source: str
     transceiver_watts: float = 0.0
+    like: str = ""
 
 
 @dataclass(frozen=True)
@@ -220,6 +222,14 @@ def said_of(key: str, models: Iterable[str]) -> str:
     return "; ".join(dict.fromkeys([*lines, *([f"not known of {', '.join(unknown)}"] if unknown else [])]))
 
 
+def _watts(raw: Mapping[str, Any], source: Source) -> PortWatts:
+    if like := str(raw.get("like", "")):
+        measured = load(like).watts
+        assert measured is not None  # noqa: S101 - a test reads all pages
+        return replace(measured, source=f"{source.kind}: {source.text}", like=like)
+    return PortWatts(raw["base"], dict(raw["per_port"]), source.text)
+
+
 @cache
 def load(model: str, firmware: Firmware = (), templates: Templates = ()) -> Platform:
     """Read a model's page. Raises KeyError where there is none, or no such variable or choice of firmware.
@@ -249,7 +259,7 @@ def load(model: str, firmware: Firmware = (), templates: Templates = ()) -> Plat
         max_vlan_id=raw["limits"]["vlan_id"],
         mac_table=raw["limits"]["mac_table"],
         eee=raw["eee"],
-        watts=PortWatts(watts["base"], dict(watts["per_port"]), sources["watts"].text) if watts else None,
+        watts=_watts(watts, sources["watts"]) if watts else None,
         group_entries=raw["group_entries"],
         pvid_is_membership=raw.get("pvid_is_membership", False),
         floods_by_port=raw.get("floods_by_port", False),

@@ -87,6 +87,30 @@ def power_sources(fabric: Fabric, power: Mapping[str, PortWatts] | None = None) 
     return "; ".join(dict.fromkeys(table.source for table in tables if table is not None))
 
 
+def assumed_watts(fabric: Fabric, power: Mapping[str, PortWatts] | None = None) -> tuple[str, ...]:
+    """Return what is assumed of the watts of a fabric's models that nobody has measured."""
+    models = sorted({switch.model for switch in fabric.switches})
+    found = {model: table.like for model in models if (table := _table(model, power)) is not None and table.like}
+    return tuple(
+        f"watts of {model} as a {platforms.load(like).title}'s; --power has yours" for model, like in found.items()
+    )
+
+
+def watts_as_if(
+    fabric: Fabric, power: Mapping[str, PortWatts] | None = None
+) -> tuple[Mapping[str, PortWatts] | None, ...]:
+    """Return the tables of watts among which that of a model lies which nobody has measured: of each that was measured.
+
+    Where every model of the fabric was measured, or has a table in `power`, there is none.
+    """
+    tables = {switch.model: _table(switch.model, power) for switch in fabric.switches}
+    assumed = [model for model, table in tables.items() if table is not None and table.like]
+    measured = [
+        page.watts for model in platforms.models() if (page := platforms.load(model)).watts and not page.watts.like
+    ]
+    return tuple({**(power or {}), **dict.fromkeys(assumed, each)} for each in measured) if assumed else ()
+
+
 def _table(model: str, power: Mapping[str, PortWatts] | None) -> PortWatts | None:
     known = (power or {}).get(model) or (power or {}).get(platforms.page_of(model))
     return known or platforms.load(model).watts

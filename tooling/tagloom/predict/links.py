@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from tagloom import platforms
 from tagloom.graph.flows import flows_of
-from tagloom.platforms.power import fabric_watts
+from tagloom.platforms.power import assumed_watts, fabric_watts, port_watts, watts_as_if
 from tagloom.predict.eee import POWERCONNECT_5548
 from tagloom.predict.energy import Rates, energy
 from tagloom.predict.forecast import forecast, widened
+from tagloom.records.fabric import DEFAULT_SPEED_MBPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from tagloom.platforms import PortWatts
     from tagloom.predict.performance import Moved
     from tagloom.records.fabric import Fabric
-    from tagloom.records.forecast import Forecast, Replay
+    from tagloom.records.forecast import Figure, Forecast, Replay
     from tagloom.records.routes import Routes
     from tagloom.records.sleep import Eee
     from tagloom.records.traffic import Traffic
@@ -57,10 +58,37 @@ def predict(  # noqa: PLR0913 - what a forecast depends on
 
     found = forecast_with(eee, replayed)
     found = widened(found, [forecast_with(policy, run) for policy, run in corners])
+    found = _as_if_measured(found, before, after, power)
     saved = _saved(before, after, watts)
-    assumed = _assumed(before, traffic, eee, moved, replayed)
+    assumed = (*assumed_watts(before, power), *_assumed(before, traffic, eee, moved, replayed))
     found = replace(found, causes={**found.causes, "saving": saved}, assumed=assumed)
     return replace(found, energy=energy(before, after, found, rates or Rates(), power))
+
+
+def _as_if_measured(found: Forecast, before: Fabric, after: Fabric, power: Mapping[str, PortWatts] | None) -> Forecast:
+    """Return a forecast whose watts reach as far as with those of each measured model, for models nobody measured."""
+    if not (tables := watts_as_if(before, power)):
+        return found
+    pairs = [(fabric_watts(before, each), fabric_watts(after, each)) for each in tables]
+
+    def reach(figure: Figure, values: Sequence[float]) -> Figure:
+        known = [x for x in (figure.value, figure.low, figure.high) if x is not None]
+        source = f"{figure.source}, and with the watts of each model that was measured"
+        return replace(figure, low=min([*known, *values]), high=max([*known, *values]), source=source)
+
+    able = {switch.model for switch in before.switches if platforms.load(switch.model).eee}
+    more = [_port_watts(model, each) / _port_watts(model, power) for each in tables for model in able]
+    return replace(
+        found,
+        watts_before=reach(found.watts_before, [w for w, _ in pairs]),
+        watts_after=reach(found.watts_after, [w for _, w in pairs]),
+        saved_watts=found.saved_watts and reach(found.saved_watts, [a - b for a, b in pairs]),
+        eee_saved_watts=reach(found.eee_saved_watts, [found.eee_saved_watts.value * x for x in more]),
+    )
+
+
+def _port_watts(model: str, power: Mapping[str, PortWatts] | None) -> float:
+    return port_watts(model, DEFAULT_SPEED_MBPS, power)
 
 
 def _saved(before: Fabric, after: Fabric, watts: Callable[[Fabric], float]) -> tuple[tuple[str, float], ...]:

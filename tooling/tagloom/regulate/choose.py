@@ -13,7 +13,7 @@ from tagloom.errors import Finding, InputError, PlanError
 from tagloom.graph.paths import average_hops, channel_load, max_hops
 from tagloom.graph.search import all_hops
 from tagloom.platforms.port_names import channel_name
-from tagloom.platforms.power import LPI_POWER, fabric_watts, link_watts, lpi_share, port_watts
+from tagloom.platforms.power import LPI_POWER, assumed_watts, fabric_watts, link_watts, lpi_share, port_watts
 from tagloom.records.settings import LinkSettings, NetworkSettings
 from tagloom.regulate.greedy import Rules, greedy
 from tagloom.regulate.optimal import optimal, surviving
@@ -153,7 +153,7 @@ def regulate(
                 left, bound = search(bound, clock, until, options.survives)
             cost = settings_of(left).watts_after - chosen.watts_after
             chosen = replace(settings_of(left), survive_watts=cost)
-    settings = _with_bound(chosen, fixed, bound, traffic.remarks)
+    settings = _with_bound(chosen, fixed, bound, (*assumed_watts(fabric, options.power), *traffic.remarks))
     settings, smaller, routes = _led(fabric, settings, everything, reroute, traffic)
     return _asleep(smaller, routes, traffic, settings, options, bound.watts) if options.sleep else settings
 

@@ -13,7 +13,7 @@ from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.graph.paths import average_hops, max_hops, paths_to
 from tagloom.platforms.port_names import channel_name
-from tagloom.platforms.power import fabric_watts, link_watts
+from tagloom.platforms.power import assumed_watts, fabric_watts, link_watts
 from tagloom.records.settings import LinkSettings, lost_speed_steps, speeds_mbps
 from tagloom.records.timetable import History, Offer
 from tagloom.records.traffic import Traffic
@@ -171,7 +171,7 @@ def timetable(
         search.full * float(history.seconds.sum()),
         bound,
         search.two,
-        history.remarks,
+        (*assumed_watts(fabric, options.power), *history.remarks),
     )
 
 
