@@ -61,6 +61,8 @@ def from_what_runs(
     for name, held in change.after.items():
         planned = new.state.get(name, held)
         if overlay(held, planned, owned_ports((new.fabric,), name)) != held:
+            if at_once:
+                return prepared, ""
             raise PlanError(
                 "a VLAN id must not be reused for a changed tree while hosts are using it",
                 f"the build gives ids that are in use to other trees: {name}",

@@ -168,7 +168,8 @@ def _prove_ends(sequence: WaveSequence) -> Findings:
     numbers = [n for n in range(1, sequence.waves + 1) if not sequence.paused[n - 1]]
     for number in [n for n in numbers if not sequence.assumptions[n - 1].learning] or [sequence.waves]:
         _, fabric = sequence.judged[number - 1]
-        plan = Plan(None, sequence.duplicates_allowed, sequence.assumptions[number - 1].transient_ports)
+        under = sequence.assumptions[number - 1]
+        plan = Plan(None, sequence.duplicates_allowed, under.transient_ports, under.transient_tags)
         proof = verify(fabric.with_links_up(), {**sequence.left, **sequence.states[number]}, plan)
         if not proof.proven:
             break

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from tagloom.records.detours import Detour
     from tagloom.records.fabric import Fabric
-    from tagloom.records.fabric_pair import Place
+    from tagloom.records.fabric_pair import Place, TransientTag
     from tagloom.records.findings import Findings
     from tagloom.records.lines import Lines
     from tagloom.records.routes import Routes
@@ -135,17 +135,18 @@ def proof_services(
     *,
     duplicates_allowed: bool = False,
     transient_ports: frozenset[Place] = frozenset(),
+    transient_tags: frozenset[TransientTag] = frozenset(),
 ) -> ProofServices:
     """Return the functions that decide a fabric's rollouts: the verifier, the lines to send, the models' limits.
 
-    `transient_ports`, by switch name and number, are of hosts that the fabric lacks but that may send. With an `other`
-    fabric, waves between states of the two are proven for the part they share; ports of other hosts are transient, and
-    unowned ports are shut.
+    `transient_ports`, by switch name and number, and `transient_tags` are of hosts that the fabric lacks but that may
+    send. With an `other` fabric, waves between states of the two are proven for the part they share; ports and tags of
+    other hosts are transient, and unowned ports are shut.
     """
     outside = other is not None and other is not fabric
     if other is not None and outside:
-        fabric, leaving = shared_part(fabric, other)
-        transient_ports |= leaving
+        fabric, ports, tags = shared_part(fabric, other)
+        transient_ports, transient_tags = transient_ports | ports, transient_tags | tags
     models, up = [platforms.of(switch) for switch in fabric.switches], fabric.with_links_up()
 
     def stuck_lines(stuck: Mapping[str, tuple[SwitchState, SwitchState]]) -> tuple[FabricState, dict[str, Lines]]:
@@ -155,7 +156,11 @@ def proof_services(
     def wave(
         before: FabricState, after: FabricState, assumptions: ProofAssumptions = AS_PLANNED
     ) -> tuple[WaveProof, int]:
-        assumptions = replace(assumptions, transient_ports=assumptions.transient_ports | transient_ports)
+        assumptions = replace(
+            assumptions,
+            transient_ports=assumptions.transient_ports | transient_ports,
+            transient_tags=assumptions.transient_tags | transient_tags,
+        )
         held, possible = stuck_lines(assumptions.stuck)
         lines = lines_of(fabric, before, {name: state for name, state in after.items() if name not in held})
         together = lines | possible
@@ -185,12 +190,12 @@ def proof_services(
         return live_vlans(fabric, state | held, possible)
 
     def dependencies(state: FabricState, sources: NDArray[np.bool_] | None = None) -> Edges:
-        visited = ProofAssumptions(transient_ports=transient_ports)
+        visited = ProofAssumptions(transient_ports=transient_ports, transient_tags=transient_tags)
         alone = prove_frames(fabric, state, {}, duplicates_allowed=True, sources=sources, assumptions=visited)
         return alone.held, alone.wanted
 
     return ProofServices(
-        verify=partial(verify, up, plan=Plan(None, duplicates_allowed, transient_ports)),
+        verify=partial(verify, up, plan=Plan(None, duplicates_allowed, transient_ports, transient_tags)),
         wave=wave,
         live=live,
         dependencies=dependencies,

@@ -454,7 +454,9 @@ class _Reader:
             for i, host in enumerate(hosts):
                 path: Path_ = (key, name, i)
                 path = path if path in self.lines else (key, name, "hosts", i)
-                if host not in draft.hosts and host not in form.hosts:
+                at, _, carried = host.partition("@") if key == "former_networks" else (host, "", "")
+                tagged = form.networks[carried].tagged if carried in form.networks else ()
+                if (host not in draft.hosts and host not in form.hosts) if not carried else at not in tagged:
                     self.find(path, f"a host of this fabric{nearest(host, draft.hosts)}", repr(host))
                 elif network.setdefault(host, name) != name:
                     self.find(path, f"one network for the port of {host}", f"{network[host]} and {name}")
@@ -521,7 +523,7 @@ class _Reader:
             network = draft.networks.get(name, DEFAULT_NETWORK) if form.networks else ""
             networks = network, draft.former_networks.get(name)
             hosts.append(Host(name, index[switch], port, macs[0] if macs else 0, macs[1:], uplink, *networks))
-        hosts = _with_tags(hosts, draft.networks, self._tags(form, draft))
+        hosts = _with_tags(hosts, draft, self._tags(form, draft))
         self._overfull(overfull, draft)
         dead = {index[name] for name, switch in draft.switches.items() if not switch.up}
         if dead and len(dead) == len(index):
@@ -725,17 +727,20 @@ def _own_way(part: NetworkForm) -> bool:
     return part.routing is not None or part.vlan is not None
 
 
-def _with_tags(hosts: list[Host], untagged: dict[str, str], tags: dict[str, list[tuple[str, int]]]) -> list[Host]:
+def _with_tags(hosts: list[Host], draft: _Draft, tags: dict[str, list[tuple[str, int]]]) -> list[Host]:
     """Return hosts with those that stand for networks which a port carries tagged, by its host's name."""
     beside, first = list[Host](), list[Host]()
     for host in hosts:
         carried = tags.get(host.name, [])
-        if carried and host.name not in untagged:  # its port carries nothing untagged
+        if carried and host.name not in draft.networks:  # its port carries nothing untagged
             (network, tag), *carried = carried
             first.append(replace(host, network=network, tag=tag))
         else:
             first.append(host)
-        beside += [replace(host, name=f"{host.name}@{network}", network=network, tag=tag) for network, tag in carried]
+        for network, tag in carried:
+            name = f"{host.name}@{network}"
+            former = draft.former_networks.get(name)
+            beside.append(replace(host, name=name, network=network, former_network=former, tag=tag))
     return first + beside
 
 

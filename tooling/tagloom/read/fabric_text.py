@@ -90,7 +90,7 @@ def _networks(fabric: Fabric) -> list[str]:
     for key in ("network", "former_network"):
         members: dict[str, list[str]] = {}
         for host in fabric.hosts:
-            if (name := getattr(host, key)) and not host.tag:
+            if (name := getattr(host, key)) and (not host.tag or key == "former_network"):
                 members.setdefault(name, []).append(word(host.name))
             elif name:
                 members.setdefault(name, [])

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 from tagloom.records.fabric import DEFAULT_NETWORK
 
 Place = tuple[str, int]  # a switch's name and a port number
+Member = tuple[str, int, int]  # and the tag of its frames there, 0 for none: a port may carry several networks
+TransientTag = tuple[str, int, int, str]  # and the network that such frames are of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from tagloom.records.fabric import Fabric, Host, Link, Management
 
@@ -25,7 +27,8 @@ class FabricPair:
 
     A switch is the same if name and model are, a link if both its ends are. A host is the same if its port is, and one
     of its addresses or its name: with another address it has a new card. A host that moved to another port is removed
-    from one and added to the other. Of uplinks the port alone counts.
+    from one and added to the other. Of uplinks the port alone counts. Of a port that carries several networks each is a
+    host of its own, by its tag.
     """
 
     old: Fabric
@@ -48,9 +51,9 @@ class FabricPair:
         return tuple(switch.name for switch in self.new.live if switch.name not in self.switches)
 
     @cached_property
-    def hosts(self) -> dict[Place, tuple[Host, Host]]:
-        """Map the port of each host that both have to its old and its new record."""
-        here, there = hosts_by_place(self.old), hosts_by_place(self.new)
+    def hosts(self) -> dict[Member, tuple[Host, Host]]:
+        """Map the port and tag of each host that both have to its old and its new record."""
+        here, there = hosts_by_member(self.old), hosts_by_member(self.new)
         elsewhere = self.old.host_of_mac.keys()
         return {
             place: (here[place], host)
@@ -61,7 +64,7 @@ class FabricPair:
             and (
                 host.uplink
                 or not set(here[place].macs).isdisjoint(host.macs)
-                or (here[place].name == host.name and elsewhere.isdisjoint(host.macs))
+                or (_machine(here[place]) == _machine(host) and elsewhere.isdisjoint(host.macs))
             )
         }
 
@@ -76,8 +79,7 @@ class FabricPair:
         return (
             not self.gone
             and not self.come
-            and len(self.hosts) == len(hosts_by_place(self.old)) == len(hosts_by_place(self.new))
-            and _carried(self.old) == _carried(self.new)
+            and len(self.hosts) == len(self.old.hosts) == len(self.new.hosts)
             and not self.readdressed
             and not self.in_other_networks
             and len(self.links) == len(self.old.links) == len(self.new.links)
@@ -102,7 +104,7 @@ class FabricPair:
     @cached_property
     def difference(self) -> str:
         """Return the counts of what was added, removed and changed, in words."""
-        here, there = hosts_by_place(self.old), hosts_by_place(self.new)
+        here, there = hosts_by_member(self.old), hosts_by_member(self.new)
         counts = (
             (len(self.come), "switches come"),
             (len(self.gone), "switches go"),
@@ -126,10 +128,15 @@ class FabricPair:
     def ports_of_hosts(self, fabric: Fabric) -> dict[str, set[int]]:
         """Return by switch the ports of hosts that only `fabric`, one of the two, has."""
         found: dict[str, set[int]] = {}
-        for name, port in hosts_by_place(fabric):
-            if (name, port) not in self.hosts:
-                found.setdefault(name, set()).add(port)
+        stay = {place[:2] for place in self.hosts}
+        for name, port in {place[:2] for place in hosts_by_member(fabric)} - stay:
+            found.setdefault(name, set()).add(port)
         return found
+
+    def carried_alone(self, fabric: Fabric) -> frozenset[Member]:
+        """Return what only `fabric`, one of the two, carries at ports that carry something in both."""
+        stay = {place[:2] for place in self.hosts}
+        return frozenset(m for m in hosts_by_member(fabric) if m not in self.hosts and m[:2] in stay)
 
     @cached_property
     def contended(self) -> dict[str, set[int]]:
@@ -157,7 +164,7 @@ class FabricPair:
                 port=port,
                 **_networks_of_both(was, known),
             )
-            for (name, port), (was, known) in self.hosts.items()
+            for (name, port, _), (was, known) in self.hosts.items()
         )
         moved = tuple(
             _moved(old, link, index)
@@ -187,21 +194,22 @@ def alike(a: Fabric, b: Fabric) -> bool:
     )
 
 
-def shared_part(one: Fabric, other: Fabric) -> tuple[Fabric, frozenset[Place]]:
-    """Return the part that two fabrics share, and its transient ports: those of hosts that only one has.
+def shared_part(one: Fabric, other: Fabric) -> tuple[Fabric, frozenset[Place], frozenset[TransientTag]]:
+    """Return the part that two fabrics share, its transient ports, of hosts that only one has, and its transient tags.
 
-    A host is the same if its port and an address are; it keeps the addresses that both have, and its network in each.
-    `one` supplies names, order and everything that is not compared.
+    A host is the same if its port and an address are, and its tag there; it keeps the addresses that both have, and its
+    network in each. `one` supplies names, order and everything that is not compared. A transient tag is of a host that
+    only one has where the port has another in both, or of frames with a tag at a transient port.
     """
     both = FabricPair(one, other)
     kept = [s for s, switch in enumerate(one.switches) if switch.name in both.switches]
     index = {one.switches[s].name: i for i, s in enumerate(kept)}
-    there = hosts_by_place(other)
+    there = hosts_by_member(other)
     stay = [
         replace(host, mac=macs[0] if macs else 0, also=macs[1:], **_networks_of_both(host, same))
         for host in one.hosts
         if (name := one.switches[host.switch].name) in index
-        and (same := there.get((name, host.port))) is not None
+        and (same := there.get((name, host.port, host.tag))) is not None
         and same.uplink == host.uplink
         and ((macs := tuple(mac for mac in host.macs if mac in same.macs)) or host.uplink)
     ]
@@ -218,13 +226,17 @@ def shared_part(one: Fabric, other: Fabric) -> tuple[Fabric, frozenset[Place]]:
         management=_remade(one, index, {link: i for i, link in enumerate(at)}),
     )
     used = [set(ports) for ports in part.used_ports]
-    transient_ports = {
-        (name, port)
+    shared = hosts_by_member(part)
+    lone = [
+        (member, host)
         for fabric in (one, other)
-        for name, port in hosts_by_place(fabric)
-        if name in index and port not in used[index[name]]
-    }
-    return part, frozenset(transient_ports)
+        for member, host in hosts_by_member(fabric).items()
+        if member[0] in index and member not in shared
+    ]
+    ports = {member[:2] for member, _ in lone if member[1] not in used[index[member[0]]]}
+    stays = {member[:2] for member in shared}
+    tags = {(*m, host.network) for m, host in lone if m[:2] in stays or (host.tag and m[:2] in ports)}
+    return part, frozenset(ports), frozenset(tags)
 
 
 def _networks_of_both(one: Host, other: Host) -> dict[str, Any]:
@@ -246,14 +258,27 @@ def _remade(fabric: Fabric, index: dict[str, int], links: dict[int, int]) -> Man
     )
 
 
-def hosts_by_place(fabric: Fabric) -> dict[Place, Host]:
-    """Return each host by its switch's name and port number; where a port carries several networks, the first."""
-    return {(fabric.switches[host.switch].name, host.port): host for host in fabric.hosts if not host.beside}
+def hosts_by_member(fabric: Fabric) -> dict[Member, Host]:
+    """Return each host by its switch's name, its port number and its tag there."""
+    return {(fabric.switches[host.switch].name, host.port, host.tag): host for host in fabric.hosts}
 
 
-def _carried(fabric: Fabric) -> set[tuple[str, int, int, str]]:
-    """Return the networks that ports carry tagged, as (switch, port, VLAN, network)."""
-    return {(fabric.switches[h.switch].name, h.port, h.tag, h.network) for h in fabric.hosts if h.tag}
+def without_members(fabric: Fabric, gone: Collection[Member]) -> Fabric:
+    """Return a fabric without hosts; where one that is left bears no port's name, it gets that of its port."""
+    left = [host for host in fabric.hosts if (fabric.switches[host.switch].name, host.port, host.tag) not in gone]
+    named = {(host.switch, host.port) for host in left if not host.beside}
+    hosts: list[Host] = []
+    for host in left:
+        first = (host.switch, host.port) not in named
+        named.add((host.switch, host.port))
+        hosts.append(replace(host, name=_machine(host)) if first else host)
+    order = sorted(hosts, key=lambda host: host.beside)  # as fabric files are read
+    return replace(fabric, hosts=tuple(order), shape=None)
+
+
+def _machine(host: Host) -> str:
+    """Return the name of what is plugged in at a host's port."""
+    return host.name.partition("@")[0]
 
 
 def link_ends(fabric: Fabric) -> list[Ends]:

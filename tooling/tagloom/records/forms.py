@@ -21,6 +21,13 @@ class TransientPortForm(Form):
     port: Index
 
 
+class TransientTagForm(TransientPortForm):
+    """A network that a port is leaving or has not joined yet, by the tag of its frames there, 0 for none."""
+
+    tag: Annotated[int, Field(ge=0, le=4094)]
+    network: str
+
+
 class ProofAssumptionsForm(Form):
     """The output of `ProofAssumptions.to_json`."""
 
@@ -30,6 +37,7 @@ class ProofAssumptionsForm(Form):
     spanning: bool = False
     blocked: list[Annotated[list[Index], Field(min_length=2, max_length=2)]] = Field(default_factory=list)
     transient_ports: list[TransientPortForm] = Field(default_factory=list)
+    transient_tags: list[TransientTagForm] = Field(default_factory=list)
     keeping: bool = False
     foreign: bool = False
     apart: list[Index] = Field(default_factory=list)

@@ -34,6 +34,8 @@ class ProofAssumptions:
     stuck     switches that stopped between two states and take no lines of this wave
     transient_ports  (switch name, port number) of hosts that are leaving or have not arrived yet: their frames must do
               no harm, whatever becomes of them
+    transient_tags  (switch name, port number, tag, network) of networks that a port is leaving or has not joined yet,
+              0 for untagged: as above, and where others stay at the port, their frames reach no isolated network
     """
 
     paused: bool = False
@@ -46,6 +48,7 @@ class ProofAssumptions:
     apart: frozenset[int] = frozenset()
     stuck: Mapping[str, tuple[SwitchState, SwitchState]] = field(default_factory=dict)
     transient_ports: frozenset[tuple[str, int]] = frozenset()
+    transient_tags: frozenset[tuple[str, int, int, str]] = frozenset()
 
     def to_json(self) -> dict[str, Any]:
         """Return the assumptions as stored in files: all but `stuck`."""
@@ -58,6 +61,15 @@ class ProofAssumptions:
             **(
                 {"transient_ports": [{"switch": s, "port": p} for s, p in sorted(self.transient_ports)]}
                 if self.transient_ports
+                else {}
+            ),
+            **(
+                {
+                    "transient_tags": [
+                        {"switch": s, "port": p, "tag": t, "network": n} for s, p, t, n in sorted(self.transient_tags)
+                    ]
+                }
+                if self.transient_tags
                 else {}
             ),
             "keeping": self.keeping,
@@ -76,6 +88,10 @@ class ProofAssumptions:
             blocked=frozenset((int(switch), int(port)) for switch, port in plain.get("blocked", ())),
             transient_ports=frozenset(
                 (str(guest["switch"]), int(guest["port"])) for guest in plain.get("transient_ports", ())
+            ),
+            transient_tags=frozenset(
+                (str(guest["switch"]), int(guest["port"]), int(guest["tag"]), str(guest["network"]))
+                for guest in plain.get("transient_tags", ())
             ),
             keeping=bool(plain.get("keeping", False)),
             foreign=bool(plain.get("foreign", False)),

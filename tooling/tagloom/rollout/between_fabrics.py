@@ -9,11 +9,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.errors import AT_ONCE, Finding, InputError, PlanError
-from tagloom.records.fabric_pair import FabricPair, link_ends, owned_ports, shared_part
+from tagloom.records.fabric_pair import (
+    FabricPair,
+    hosts_by_member,
+    link_ends,
+    owned_ports,
+    shared_part,
+    without_members,
+)
 from tagloom.records.rollout import Growth, Rollout
-from tagloom.records.wave_proof import AS_PLANNED
+from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
 from tagloom.rollout.choose import both_fit, choose, timed
-from tagloom.rollout.growth import stages
+from tagloom.rollout.growth import moved_trees, not_carrying, numbered_as, stages
 from tagloom.rollout.steps import Step
 
 if TYPE_CHECKING:
@@ -21,7 +28,7 @@ if TYPE_CHECKING:
 
     from tagloom.errors import TagloomError
     from tagloom.records.fabric import Fabric, Link
-    from tagloom.records.fabric_pair import Place
+    from tagloom.records.findings import Findings
     from tagloom.records.rollout import Wave
     from tagloom.records.switch_state import FabricState
     from tagloom.rollout.growth import Stages
@@ -31,6 +38,8 @@ _IN_ONE_GO = f"tagloom {AT_ONCE} sets it up in one go"
 WHY = {
     "leave": "hosts that go are closed off; ports that are taken for something new are shut before they get VLANs",
     "prepare": "VLANs, members and entries of what comes, on switches and ports that nothing leads to yet",
+    "part": "ports leave networks that they carry no more, beside those that they still do",
+    "join": "ports join networks that they carry from now on, beside those that they did",
     "clear": "what went is cleared away; its ports are still shut",
     "end": "ports that nobody has any more are given back; hosts that come are let in",
 }
@@ -59,9 +68,8 @@ def grow(fabrics: FabricPair, before: FabricState, after: FabricState, requested
     Raises InputError for fabrics between which there can be no rollout, PlanError if none was found.
     """
     refuse_unlike(fabrics)
-    if fabrics.old.tagged_hosts or fabrics.new.tagged_hosts:
-        rule = "a rollout between fabrics that differ in parts or networks has ports of one network each"
-        raise PlanError(rule, "ports carry networks tagged", _IN_ONE_GO, (AT_ONCE,))
+    if fabrics.carried_alone(fabrics.old) or fabrics.carried_alone(fabrics.new):
+        return _over_what_both_carry(fabrics, before, after, requested)
     if fabrics.contended:
         return _over_fewer_links(fabrics, before, after, requested)
     if moved := _moving(fabrics):
@@ -75,6 +83,14 @@ def grow(fabrics: FabricPair, before: FabricState, after: FabricState, requested
         except PlanError as error:
             refused.append(error)
     first, last = refused
+    if led := moved_trees(fabrics, before, after):
+        names = " ".join(name for name, vlan in fabrics.new.tags if vlan in led)
+        raise PlanError(
+            "hosts send with the id of a tagged network, so its one tree grows or shrinks under them, and never moves",
+            f"that of {names} moves: {last.witness}",
+            f"plan --keep OLD, which keeps it where its links stay; or {_IN_ONE_GO}",
+            (AT_ONCE,),
+        )
     witness = last.witness if last.witness == first.witness else f"{last.witness}; with VLANs kept: {first.witness}"
     raise PlanError(last.rule, witness, last.next_step, last.advice)
 
@@ -119,27 +135,24 @@ def _ordered(fabrics: FabricPair, parts: Stages, requested: WavesRequest) -> Rol
     stay = {place: was for place, (was, _) in fabrics.hosts.items()}
     staying = replace(
         old,
-        hosts=tuple(host for host in old.hosts if (old.switches[host.switch].name, host.port) in stay),
+        hosts=tuple(host for host in old.hosts if (old.switches[host.switch].name, host.port, host.tag) in stay),
         shape=None,
         reserved=(),
     )
     before, between = (fabrics.united(new_addresses=later) for later in (False, True))
-    first = services(old).verify(parts.before)
-    if not first.proven:
-        witness = str(first.findings[0]) if first.findings else "unreachable pairs"
-        raise PlanError("a rollout starts from a fabric that proves", witness, _IN_ONE_GO, (AT_ONCE,))
+    first = _start_proof(services, old, parts.before)
     steps = [(Step("leave", WHY["leave"], parts.leave), (old, staying))]
     # a step that only closes ports may join one that only adds
     if parts.leave == {**parts.before} or not _shuts_ports(parts):
         steps = []
     steps.append((Step("prepare", WHY["prepare"], parts.add), (steps[-1][1][1] if steps else old, before)))
-    transient_ports = _staying_behind(fabrics)
-    waves = _proven_waves(steps, parts.before, services, transient_ports)
+    behind = _staying_behind(fabrics)
+    waves = _proven_waves(steps, parts.before, services, behind)
     middle = choose(
         between,
         {switch.name: parts.add[switch.name] for switch in between.switches},
         {switch.name: parts.change[switch.name] for switch in between.switches},
-        services(between, transient_ports=transient_ports),
+        services(between, transient_ports=behind.transient_ports, transient_tags=behind.transient_tags),
         strategy=requested.strategy,
         allow_drain=requested.allow_drain,
         renumber=False,
@@ -151,7 +164,11 @@ def _ordered(fabrics: FabricPair, parts: Stages, requested: WavesRequest) -> Rol
             before={**left, **wave.before},
             state={**left, **wave.state},
             fabrics=(between, between),
-            assumptions=replace(wave.assumptions, transient_ports=transient_ports),
+            assumptions=replace(
+                wave.assumptions,
+                transient_ports=behind.transient_ports,
+                transient_tags=behind.transient_tags,
+            ),
         )
         for wave in middle.waves
     ]
@@ -160,10 +177,12 @@ def _ordered(fabrics: FabricPair, parts: Stages, requested: WavesRequest) -> Rol
     end = {**parts.end, **led}
     steps = [(Step("end", WHY["end"], end), (between, new))]
     if fabrics.ports_of_links(old):
-        let_in = tuple(host for host in new.hosts if (new.switches[host.switch].name, host.port) in fabrics.hosts)
+        let_in = tuple(
+            host for host in new.hosts if (new.switches[host.switch].name, host.port, host.tag) in fabrics.hosts
+        )
         cleared = replace(new, hosts=let_in, shape=None, reserved=())
         steps.insert(0, (Step("clear", WHY["clear"], {**parts.clear, **led}), (between, cleared)))
-    waves += _proven_waves(steps, here, services, frozenset())
+    waves += _proven_waves(steps, here, services, AS_PLANNED)
     last = services(new).verify(parts.end)
     if not last.proven:
         witness = str(last.findings[0]) if last.findings else "unreachable pairs"
@@ -214,13 +233,12 @@ def _in_use(fabric: Fabric, link: Link, a: int, b: int) -> bool:
     return any(p in fabric.used_ports[a] or q in fabric.used_ports[b] for p, q in link.cables)
 
 
-def _staying_behind(fabrics: FabricPair) -> frozenset[Place]:
-    """Return the ports of hosts on switches that go: these get no lines, and may send until their links are shut."""
-    return frozenset(
-        (name, port)
-        for name, ports in fabrics.ports_of_hosts(fabrics.old).items()
-        for port in ports
-        if name in fabrics.gone
+def _staying_behind(fabrics: FabricPair) -> ProofAssumptions:
+    """Return the hosts on switches that go as transient: without lines, they may send until their links are shut."""
+    members = [(member, host) for member, host in hosts_by_member(fabrics.old).items() if member[0] in fabrics.gone]
+    ports = frozenset(member[:2] for member, _ in members)
+    return ProofAssumptions(
+        transient_ports=ports, transient_tags=frozenset((*m, host.network) for m, host in members if host.tag)
     )
 
 
@@ -228,7 +246,7 @@ def _proven_waves(
     steps: list[tuple[Step, tuple[Fabric, Fabric]]],
     here: FabricState,
     services: ServicesOf,
-    transient_ports: frozenset[Place],
+    behind: ProofAssumptions,
 ) -> list[Wave]:
     """Return waves of steps that belong to no rollout of one fabric; raise PlanError if one is not proven.
 
@@ -241,15 +259,16 @@ def _proven_waves(
         state = {**{name: held for name, held in here.items() if name not in state}, **state}
         if all(state[name] is here[name] for name in state):
             continue
-        decides = services(fabric, other, transient_ports=transient_ports)
-        part, _ = shared_part(fabric, other)
+        ports, tags = behind.transient_ports, behind.transient_tags
+        decides = services(fabric, other, transient_ports=ports, transient_tags=tags)
+        part, *_ = shared_part(fabric, other)
         for s, switch in enumerate(part.switches):
             if not both_fit(decides.room(s), here[switch.name], state[switch.name]):
                 rule = "an order of waves that fits the switches' tables was not found (there may be one)"
                 witness = f"wave {step.name}: {switch.name} has no room for both at once"
                 raise PlanError(rule, witness, _IN_ONE_GO, (AT_ONCE,))
         proof, lines = decides.wave(here, state)
-        judged = services(other, transient_ports=transient_ports).verify(state)
+        judged = services(other, transient_ports=ports, transient_tags=tags).verify(state)
         for found in (*proof.findings, *judged.findings):
             rule = "every line of a rollout must be proven"
             raise PlanError(rule, f"wave {step.name}: {found}", _IN_ONE_GO, (AT_ONCE,))
@@ -257,9 +276,7 @@ def _proven_waves(
             witness = f"wave {step.name}: unreachable pairs"
             raise PlanError("every wave of a rollout must prove", witness, _IN_ONE_GO, (AT_ONCE,))
         wave = timed(here, replace(step, state=state), proof, lines)
-        waves.append(
-            replace(wave, fabrics=(fabric, other), assumptions=replace(AS_PLANNED, transient_ports=transient_ports))
-        )
+        waves.append(replace(wave, fabrics=(fabric, other), assumptions=behind))
         here, fabric = state, other
     return waves
 
@@ -271,7 +288,7 @@ def _over_fewer_links(fabrics: FabricPair, before: FabricState, after: FabricSta
         not any(port in fabrics.contended.get(name, ()) for name, p, members in ends for port in (p, *members))
         for ends in link_ends(old)
     ]
-    hosts = tuple(h for h in old.hosts if (old.switches[h.switch].name, h.port) in fabrics.hosts)
+    hosts = tuple(h for h in old.hosts if (old.switches[h.switch].name, h.port, h.tag) in fabrics.hosts)
     links = tuple(link for link, stays in zip(old.links, lost, strict=True) if stays)
     less = replace(old, hosts=hosts, links=links, shape=None, reserved=(), management=None)
     try:
@@ -288,10 +305,75 @@ def _over_fewer_links(fabrics: FabricPair, before: FabricState, after: FabricSta
     return _concatenated(fabrics, first, second)
 
 
+def _over_what_both_carry(
+    fabrics: FabricPair,
+    before: FabricState,
+    after: FabricState,
+    requested: WavesRequest,
+) -> Rollout:
+    """Return a rollout in which ports leave networks first, by one wave, and join others last, by one.
+
+    In between each port carries what it does in both, so that none is of one network here and of another there.
+    """
+    old, new = fabrics.old, fabrics.new
+    going, coming = (fabrics.carried_alone(fabric) for fabric in (old, new))
+    first, last = without_members(old, going), without_members(new, coming)
+    services = partial(requested.services, duplicates_allowed=requested.duplicates_allowed)
+    start = {switch.name: before[switch.name] for switch in old.switches}
+    proof = _start_proof(services, old, start)
+    less = not_carrying(old, start, going)
+    begun = _proven_waves([(Step("part", WHY["part"], less), (old, first))], start, services, AS_PLANNED)
+    rest = grow(FabricPair(first, last), less, not_carrying(new, after, coming), requested)
+    here = {switch.name: rest.after[switch.name] for switch in new.switches}
+    end = numbered_as(FabricPair(last, new), here, after)
+    ended = _proven_waves([(Step("join", WHY["join"], end), (last, new))], here, services, AS_PLANNED)
+    assert rest.growth is not None  # noqa: S101 - it leads between fabrics
+    growth = replace(
+        _growth(fabrics, (), rest.growth.left),
+        fabric=replace(
+            new,
+            switches=rest.growth.fabric.switches,
+            ports=rest.growth.fabric.ports,
+            links=rest.growth.fabric.links,
+        ),
+        ports={switch.name: owned_ports((old, new), switch.name) for switch in rest.growth.fabric.switches},
+        left=rest.growth.left,
+    )
+    names = [switch.name for switch in growth.fabric.switches]
+    waves = [
+        replace(
+            wave,
+            before={n: wave.before.get(n, known[n]) for n in names},
+            state={n: wave.state.get(n, known[n]) for n in names},
+        )
+        for known, some in ((rest.before, begun), (rest.after, rest.waves), (rest.after, ended))
+        for wave in some
+    ]
+    return replace(
+        rest,
+        strategy="beside" if waves and not rest.waves else rest.strategy,
+        before={n: start.get(n, rest.before[n]) for n in names},
+        after={n: end.get(n, rest.after[n]) for n in names},
+        waves=tuple(waves),
+        before_proof=proof,
+        after_proof=services(new).verify(end),
+        growth=growth,
+    )
+
+
+def _start_proof(services: ServicesOf, fabric: Fabric, state: FabricState) -> Findings:
+    """Return the proof of the state that a rollout starts from; raise PlanError if it does not prove."""
+    proof = services(fabric).verify(state)
+    if not proof.proven:
+        witness = str(proof.findings[0]) if proof.findings else "unreachable pairs"
+        raise PlanError("a rollout starts from a fabric that proves", witness, _IN_ONE_GO, (AT_ONCE,))
+    return proof
+
+
 def _moving(fabrics: FabricPair) -> set[int]:
     """Return the addresses, of virtual machines, that move from one host's port to another's beside theirs."""
-    was = {mac: place for place, (old, _) in fabrics.hosts.items() for mac in old.macs if len(old.macs) > 1}
-    now = {mac: place for place, (_, new) in fabrics.hosts.items() for mac in new.macs if len(new.macs) > 1}
+    was = {mac: place[:2] for place, (old, _) in fabrics.hosts.items() for mac in old.macs if len(old.macs) > 1}
+    now = {mac: place[:2] for place, (_, new) in fabrics.hosts.items() for mac in new.macs if len(new.macs) > 1}
     return {mac for mac in was.keys() & now.keys() if was[mac] != now[mac]}
 
 

@@ -11,7 +11,8 @@ end      as planned: ports of what went are given back, hosts that come are let 
 
 A VLAN of the plan that is one of the old ones, grown or shrunk, keeps its id: wherever both have a member port or an
 entry for the same host, they agree. Such a VLAN is changed in place, which adds to or removes from a tree. The proof of
-the wave decides whether that is safe at every line; if not, `stages` is called without `keep`.
+the wave decides whether that is safe at every line; if not, `stages` is called without `keep`. A VLAN whose id the
+fabric file gives keeps it always, since hosts send with it: it is changed in place, or not at all.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 
     from tagloom.platforms import Platform
     from tagloom.records.fabric import Fabric, Host, Switch
-    from tagloom.records.fabric_pair import FabricPair
+    from tagloom.records.fabric_pair import FabricPair, Member
     from tagloom.records.switch_state import FabricState, SwitchState
 
     Ports = NDArray[np.int64]  # indices from 0
@@ -74,9 +75,10 @@ class Stages:
 def stages(fabrics: FabricPair, before: FabricState, after: FabricState, *, keep: bool = True) -> Stages:
     """Return the states between `before`, of the old fabric, and `after`, of the new one.
 
-    Without `keep`, no VLAN is changed in place: what comes has unused ids. Raises PlanError if too few are left.
+    Without `keep`, only VLANs whose ids are given are changed in place: what comes has unused ids. Raises PlanError if
+    too few are left, or if a given id is that of something else.
     """
-    keeps = _matches(fabrics, before, after) if keep else {}
+    keeps = _matches(fabrics, before, after) if keep else _given(fabrics, before, after)
     after = _numbered(fabrics.new, before, after, keeps)
     both = _StatesOfBoth(fabrics, before, after, frozenset(keeps.values()))
     parts: list[FabricState] = [{}, {}, {}, {}, {}, {}]
@@ -100,6 +102,25 @@ def numbered_as(fabrics: FabricPair, before: FabricState, after: FabricState) ->
     Any other VLAN has an id that `before` uses nowhere. Raises PlanError if too few are left.
     """
     return _numbered(fabrics.new, before, after, _matches(fabrics, before, after))
+
+
+def not_carrying(fabric: Fabric, state: FabricState, members: Collection[Member]) -> FabricState:
+    """Return states in which ports leave the networks of `members`: their frames get neither in nor out there.
+
+    Entries stay: one that leads to a port outside its VLAN leads nowhere.
+    """
+    found = dict(state)
+    for name, port, tag in sorted(members):
+        held, switch = found[name], fabric.switches[fabric.index[name]]
+        rows, pvid = held.vlans == tag, held.pvid.copy()
+        if not tag:
+            carried = fabric.tagged_hosts.get((fabric.index[name], port), {})
+            rows = np.isin(held.vlans, held.owned_vlans) & ~np.isin(held.vlans, list(carried))
+            pvid[port - 1] = _dead_pvid(platforms.of(switch))
+        membership = held.membership.copy()
+        membership[rows, port - 1] = Membership.NONE
+        found[name] = replace(held, membership=membership, pvid=pvid)
+    return found
 
 
 class _StatesOfBoth:
@@ -228,13 +249,15 @@ def _matches(fabrics: FabricPair, before: FabricState, after: FabricState) -> di
     The hosts that send in it determine the candidates; if none sends, it must be equal on all that both fabrics have.
     """
     named: dict[int, dict[int, int]] = {}  # VLAN after -> VLAN before -> hosts that name both
-    mine, theirs = owned(after), owned(before)
-    for name, port in fabrics.hosts:
+    found = _given(fabrics, before, after)
+    fixed = {vlan for fabric in (fabrics.old, fabrics.new) for _, vlan in fabric.tags}
+    mine, theirs = owned(after) - fixed, owned(before) - fixed
+    for name, port, tag in fabrics.hosts:
         w, v = int(after[name].pvid[port - 1]), int(before[name].pvid[port - 1])
-        if w in mine and v in theirs:
+        if w in mine and v in theirs and not tag:
             named.setdefault(w, {})[v] = named.get(w, {}).get(v, 0) + 1
     look = _VlanComparison(fabrics, before, after)
-    free, found = set(theirs), dict[int, int]()
+    free = set(theirs)
     wishes = sorted((-count, w != v, w, v) for w, ways in named.items() for v, count in ways.items())
     for _, _, w, v in wishes:
         if w not in found and v in free and look.agree(v, w):
@@ -246,6 +269,31 @@ def _matches(fabrics: FabricPair, before: FabricState, after: FabricState) -> di
             found[w] = same
             free.discard(same)
     return found
+
+
+def _given(fabrics: FabricPair, before: FabricState, after: FabricState) -> dict[int, int]:
+    """Return the VLANs whose id the new fabric file gives, and that both have: each keeps it.
+
+    Raises PlanError for an id that was not given before, and is of something else.
+    """
+    known = {vlan for _, vlan in fabrics.old.tags}
+    found: dict[int, int] = {}
+    for network, vlan in fabrics.new.tags:
+        if vlan not in owned(after) or not any(vlan in held.vlan_index for held in before.values()):
+            continue
+        if vlan not in known:
+            rule = "a VLAN id that hosts are to use, used by nothing before"
+            next_step = f"another id (networks: {network}: vlan), or tagloom {AT_ONCE} sets it up in one go"
+            raise PlanError(rule, f"VLAN {vlan} of network {network} is in use", next_step, (AT_ONCE,))
+        found[vlan] = vlan
+    return found
+
+
+def moved_trees(fabrics: FabricPair, before: FabricState, after: FabricState) -> list[int]:
+    """Return the VLANs whose id both fabric files give, and whose tree does neither only grow nor only shrink."""
+    given = {vlan for _, vlan in fabrics.old.tags} & {vlan for _, vlan in fabrics.new.tags}
+    look = _VlanComparison(fabrics, before, after)
+    return sorted(vlan for vlan in given if not look.agree(vlan, vlan))
 
 
 class _VlanComparison:

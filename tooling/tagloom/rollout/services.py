@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tagloom.errors import Finding
     from tagloom.records.fabric import Fabric
-    from tagloom.records.fabric_pair import Place
+    from tagloom.records.fabric_pair import Place, TransientTag
     from tagloom.records.findings import Findings
     from tagloom.records.switch_state import FabricState, SwitchState
     from tagloom.records.wave_proof import ProofAssumptions, WaveProof
@@ -81,5 +81,6 @@ class ServicesOf(Protocol):
         *,
         duplicates_allowed: bool = False,
         transient_ports: frozenset[Place] = frozenset(),
+        transient_tags: frozenset[TransientTag] = frozenset(),
     ) -> ProofServices:
-        """Return the services; `transient_ports` are of hosts that come or go."""
+        """Return the services; `transient_ports` and `transient_tags` are of hosts that come or go."""

@@ -14,9 +14,12 @@ from tagloom.records.fabric_pair import FabricPair, link_ends
 from tagloom.records.routes import Routes
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from tagloom.records.fabric import Fabric
+    from tagloom.records.fabric_pair import Member
 
 
 def keep(old: Fabric, routes: Routes, new: Fabric) -> Routes:
@@ -35,14 +38,22 @@ def keep(old: Fabric, routes: Routes, new: Fabric) -> Routes:
     root = [int(switch[routes.root[s]]) for s in sources]
     place = {source: i for i, source in enumerate(sources)}
     of_host = {
-        (old.switches[host.switch].name, host.port): place.get(int(source))
+        (old.switches[host.switch].name, host.port, host.tag): place.get(int(source))
         for host, source in zip(old.hosts, routes.source_of_host.tolist(), strict=True)
     }
     needed = np.unique(new.host_switch)
     source_of_host = np.full(len(new.hosts), -1, np.int32)
+    one_tree = _trees_of_networks(new, fabrics, of_host)
     for h, host in enumerate(new.hosts):
-        at = new.switches[host.switch].name, host.port
+        at = new.switches[host.switch].name, host.port, host.tag
         known = of_host.get(at) if at in fabrics.hosts else None
+        if (model := one_tree.get(host.network)) is not None:
+            trees[model] = _with_needed_switches(new, trees[model], needed, root[model])
+            known = next((i for i, r in enumerate(root) if r == host.switch and trees[i] == trees[model]), None)
+            if known is None:
+                trees.append(trees[model])
+                root.append(host.switch)
+                known = len(root) - 1
         if known is None:
             known = next((i for i, r in enumerate(root) if r == host.switch), None)
         if known is None:
@@ -51,6 +62,8 @@ def keep(old: Fabric, routes: Routes, new: Fabric) -> Routes:
             root.append(host.switch)
             known = len(root) - 1
         source_of_host[h] = known
+        if host.network in dict(new.tags):
+            one_tree.setdefault(host.network, known)
     parent = np.stack(
         [rooted(new, _with_needed_switches(new, links, needed, r), r) for links, r in zip(trees, root, strict=True)]
     )
@@ -63,6 +76,16 @@ def keep(old: Fabric, routes: Routes, new: Fabric) -> Routes:
         parent[used],
     )
     _check(new, found, needed)
+    return found
+
+
+def _trees_of_networks(fabric: Fabric, fabrics: FabricPair, of_host: Mapping[Member, int | None]) -> dict[str, int]:
+    """Return the tree of a host that stays, for each network that has one VLAN, and so one tree."""
+    given, found = dict(fabric.tags), dict[str, int]()
+    for at, (was, known) in fabrics.hosts.items():
+        tree = of_host.get(at)
+        if known.network in given and was.network == known.network and tree is not None:
+            found.setdefault(known.network, tree)
     return found
 
 

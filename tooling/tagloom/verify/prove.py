@@ -22,7 +22,7 @@ from tagloom.verify.foreign import cycle_with_foreign, foreign_frames, host_vlan
 from tagloom.verify.foreign_reach import unguarded_vlans
 from tagloom.verify.forwarding import addressed, forwarding, hop_names
 from tagloom.verify.isolation import isolation, strays
-from tagloom.verify.transient_ports import transient_ports_of
+from tagloom.verify.transient_ports import transient_hosts, with_transient_tags
 from tagloom.verify.unicast import count, walk
 from tagloom.verify.uplinks import NO_UPLINKS, floods_to_uplinks
 
@@ -51,6 +51,8 @@ class Plan:
     duplicates_allowed  the plan says that broadcasts may arrive several times, and return; they must still arrive
     transient_ports     ports, as (switch name, port number), of hosts that are leaving or have not arrived yet: their
                         frames must do no harm, whether delivered or not
+    transient_tags      the same of networks that a port is leaving or has not joined yet, as (switch name, port number,
+                        tag, network); where others stay at the port, their frames also reach no isolated network
     learning            the network is no plan: switches learn, and any port may be in any VLAN; frames must arrive,
                         flooded or not
     shares              frames of a network on links that it may not use are a finding; not while a rollout leads there
@@ -59,6 +61,7 @@ class Plan:
     routes: Routes | None = None
     duplicates_allowed: bool = False
     transient_ports: frozenset[tuple[str, int]] = frozenset()
+    transient_tags: frozenset[tuple[str, int, int, str]] = frozenset()
     learning: bool = False
     shares: bool = False
 
@@ -183,7 +186,8 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     findings += [] if plan.learning else _outside_members(fabric, state, plan.transient_ports)
     findings += confined_findings(fabric, state)
     findings += _limit_findings(fabric, state)
-    networks, leaks = isolation(model, state)
+    everyone = with_transient_tags(fabric, plan.transient_tags)
+    networks, leaks = isolation(model if everyone is fabric else forwarding(everyone, state, unicast=False), state)
     findings += [leak.finding() for leak in leaks[:WITNESSES]]
     findings += strays(model, state) if plan.shares else []
     return Findings(
@@ -349,11 +353,10 @@ def _transient_floods(model: Forwarding, state: FabricState, plan: Plan) -> list
     Unicasts from and to those ports leave by members of the same VLANs, whether these flood or not.
     """
     fabric = model.fabric
-    transient_ports = transient_ports_of(fabric, plan.transient_ports)
-    if not transient_ports:
-        return []
-    visited = forwarding(replace(fabric, hosts=transient_ports), state, unicast=False)
-    models = [visited] if model.egress_floods.all() else [visited, model]
+    visited = transient_hosts(fabric, plan.transient_ports, plan.transient_tags)
+    models = [forwarding(*without_tags(part, state), unicast=False) for part in visited]
+    if models and not model.egress_floods.all():
+        models += [forwarding(*without_tags(part, state), unicast=False) for part in fabric.by_network]
     return [flood(each, group_entries=False, everywhere=True) for each in models]
 
 

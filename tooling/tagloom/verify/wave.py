@@ -43,7 +43,7 @@ from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions, WaveProof
 from tagloom.verify.guard import guard
 from tagloom.verify.interleaving import NOWHERE, InterleavingModel, interleaving, reachable
 from tagloom.verify.isolation_wave import leaks_of_wave
-from tagloom.verify.transient_ports import transient_ports_of
+from tagloom.verify.transient_ports import transient_hosts, with_transient_tags
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -82,7 +82,7 @@ def prove_wave(
     not follow must not affect any frame: see `guard`.
     """
     proof = prove_frames(fabric, before, lines, duplicates_allowed=duplicates_allowed, assumptions=assumptions)
-    leaks = leaks_of_wave(fabric, before, lines)
+    leaks = leaks_of_wave(with_transient_tags(fabric, assumptions.transient_tags), before, lines)
     return replace(proof, findings=(*proof.findings, *leaks, *guard(fabric, before, lines, assumptions)))
 
 
@@ -203,21 +203,21 @@ def _transient_turns(
     turns: NDArray[np.bool_],
     assumptions: ProofAssumptions,
 ) -> list[Finding]:
-    """Add the turns of floods from transient ports, whose copies include whatever any entry lets pass.
+    """Add the turns of floods from transient ports and with transient tags: their copies include all that entries lead.
 
     An entry only leads out of members of its VLAN, so a unicast from or to such a host takes no turn that a flood does
     not take. Frames of other hosts to it are covered likewise, by those hosts' floods. Neither holds if some port
     floods nothing; then both floods are followed as if all ports did.
     """
-    transient_ports = transient_ports_of(fabric, assumptions.transient_ports)
-    if not transient_ports:
-        return []
-    visited = replace(fabric, hosts=transient_ports)
+    visited = transient_hosts(fabric, assumptions.transient_ports, assumptions.transient_tags)
     found: list[Finding] = []
-    for seen, what in ((visited, "a guest's broadcast"), (fabric, "frames to a guest")):
-        net = _unblocked(fabric, interleaving(seen, before, lines), assumptions)
-        if seen is fabric and not _confined(net):
-            break
+    parts = [*((seen, True) for seen in visited), *((part, False) for part in fabric.by_network if visited)]
+    for part, comes in parts:
+        seen, held = without_tags(part, before)
+        net = _unblocked(fabric, interleaving(seen, held, lines_without_tags(part, lines)), assumptions)
+        if not comes and not _confined(net):
+            continue
+        what = "a guest's broadcast" if comes else "frames to a guest"
         everywhere = np.full(len(net.floods_at_first), ~np.uint64(0))
         net = net._replace(floods_at_first=everywhere, port_floods=np.ones_like(net.port_floods))
         records = follow_frames(net, np.ones(len(seen.hosts), np.bool_), turns, NOBODY)
