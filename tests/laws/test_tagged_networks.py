@@ -16,6 +16,7 @@ from tagloom.read.fabric_text import format_fabric
 from tagloom.records.switch_state import Frames, Membership
 from tagloom.records.tagged_ports import lines_without_tags, without_tags
 from tagloom.render import lines_of
+from tagloom.render.hosts import learning
 from tagloom.verify import prove_wave, verify
 from test_every_plan_is_what_frames_do import damaged, families, graphs
 from test_networks import NOBODY, planned, spoilt, with_networks
@@ -226,9 +227,53 @@ def test_a_view_without_tags_is_the_state_itself_where_nothing_is_tagged():
     assert dict(lines_without_tags(fabric, {})) == {}
 
 
-def test_hosts_that_teach_switches_by_tags_carry_no_network_tagged():
-    with pytest.raises(InputError, match=r"--learning: expected ports that carry one network each"):
-        planned(trunks(), learning=True)
+@examples(8)
+@given(st.one_of(graphs(least=3), families()), st.data())
+def test_hosts_teach_switches_by_tags_in_the_vlans_of_their_own_network_alone(fabric, data):
+    fabric = with_tagged(data.draw, with_networks(data.draw, fabric))
+    try:
+        build, proof, _ = planned(fabric, learning=True)
+    except PlanError as refused:
+        event(f"refused: {refused.rule}")
+        return
+    assert proof.isolated
+    assert heard_across(fabric, build.state) == set()
+    try:
+        scripts = learning(fabric, build.state, "fixed")
+    except PlanError:
+        return
+    vlans = {}
+    for name, text in scripts.items():
+        network = name.removeprefix("learning-").removesuffix(".sh")
+        if len(fabric.networks) > 1 and not name.endswith("-tagged.sh"):
+            said = next(line for line in text.splitlines() if line.startswith("for vlan in "))
+            vlans[network] = [int(word) for word in said.removesuffix("; do").split()[3:]]
+    names = ("entry_vlan", "entry_mac", "entry_port")
+    bare = {s: replace(held, **{n: getattr(held, n)[:0] for n in names}) for s, held in build.state.items()}
+    plane = Dataplane(fabric, bare)
+    for host in fabric.hosts if vlans else ():
+        for vlan in [host.tag] if host.tag else vlans[host.network]:
+            sent = plane.broadcast(host.name, vlan)
+            assert {b.network for b in fabric.hosts if b.name in sent.delivered_to} <= {host.network}
+    for a in fabric.hosts if vlans else ():
+        for b in fabric.hosts:
+            if a != b and a.network == b.network:
+                sent = plane.unicast(a.name, b.name)
+                assert (sent.delivered_to, sent.flooded) == ({b.name: 1}, ())
+
+
+def test_a_host_whose_port_carries_a_network_tagged_has_a_script_of_its_own():
+    fabric = trunks()
+    scripts = learning(fabric, planned(fabric, learning=True)[0].state, "fixed")
+    assert sorted(scripts) == [
+        "learning-compute.sh",
+        "learning-default.sh",
+        "learning-storage-tagged.sh",
+        "learning-storage.sh",
+    ]
+    assert "for vlan in 20; do" in scripts["learning-storage.sh"]
+    assert "20" not in scripts["learning-compute.sh"].split("for vlan in")[1].splitlines()[0].split()
+    assert "type vlan" not in scripts["learning-storage-tagged.sh"]
 
 
 def test_everything_wrong_with_tagged_networks_is_found_at_once():

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from fabrics import make_fabric
+from fabrics import ROOT, make_fabric
+from tagloom import pipeline
 from tagloom.cli import main
 from tagloom.lab.dataplane import Dataplane
 from tagloom.records.switch_state import SwitchEditor
@@ -48,6 +49,16 @@ def test_the_short_way_round_odd_rings_repeats_frames():
     assert (loss.flows, loss.duplicated_flows, loss.lost_flows, loss.storm_flows) == (2100, 550, 0, 0)
 
 
+def host_of(fabric, vlan, mac):
+    """Return the host that an entry is of, with its network: of several with its address that of the VLAN."""
+    hosts = [host for host in fabric.hosts if host.mac == mac]
+    given = {tag: name for name, tag in fabric.tags}
+    mine = [
+        host for host in hosts if (host.network == given[vlan] if vlan in given else host.network not in given.values())
+    ]
+    return mine[0].name, mine[0].network
+
+
 def frames(fabric, state, drop):
     """Return (flows, extra hosts, lost, duplicated) of frames that use the entry `drop` before it goes."""
     switch, vlan, mac = drop
@@ -55,9 +66,9 @@ def frames(fabric, state, drop):
     editor.set_entry(vlan, mac, ())
     without = {**state, switch: editor.freeze()}
     found = []
-    target = next(h.name for h in fabric.hosts if h.mac == mac)
+    target, network = host_of(fabric, vlan, mac)
     for source in fabric.hosts:
-        if source.name == target:
+        if source.name == target or source.network != network:
             continue
         plane = Dataplane(fabric, without)
         sent = plane.unicast(source.name, target)
@@ -87,6 +98,25 @@ def test_it_is_what_frames_do_one_by_one(family, dims, options, assignment):
     assert loss.extra_hosts_worst == max(extra for extra, _ in found)
     assert loss.lost_flows == sum(copies == 0 for _, copies in found)
     assert loss.duplicated_flows == sum(copies > 1 for _, copies in found)
+
+
+def test_where_ports_carry_several_networks_it_is_what_the_frames_of_each_do():
+    extra = "networks: {compute: [h0, h2, h3], storage: {hosts: [h1], tagged: [h0, h2, h5], vlan: 20}}\n"
+    for family, dims in (("mesh", (3,)), ("ring", (4,)), ("complete", (3,))):
+        fabric = make_fabric(family, *dims, hosts=2, extra=extra)
+        build = pipeline.plan(fabric, ROOT / "templates", effort=0, texts=False)[0]
+        found = [
+            flow
+            for name, held in build.state.items()
+            for vlan, mac in sorted(SwitchEditor.of(held).entries)
+            for flow in frames(fabric, build.state, (name, vlan, mac))
+        ]
+        loss = missing_entry(fabric, build.state)
+        assert loss.flows == len(found)
+        assert loss.extra_hosts_average == pytest.approx(sum(extra for extra, _ in found) / len(found))
+        assert loss.extra_hosts_worst == max(extra for extra, _ in found)
+        assert loss.lost_flows == sum(copies == 0 for _, copies in found)
+        assert loss.duplicated_flows == sum(copies > 1 for _, copies in found)
 
 
 def test_verify_says_it_when_asked(tmp_path, capsys):

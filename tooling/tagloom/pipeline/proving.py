@@ -14,7 +14,7 @@ from tagloom.records.switch_state import FlowControl, dead_states
 from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
 from tagloom.render import lines_of, parse, read_text
 from tagloom.rollout import ProofServices
-from tagloom.route.plannable import refuse_confined, refuse_tagged
+from tagloom.route.plannable import refuse_confined
 from tagloom.verify import (
     Plan,
     foreign_findings,
@@ -92,7 +92,6 @@ def _with_losses(
 ) -> Findings:
     """Return a proof with the effect of single losses, as in `prove`."""
     if loss == "entries":
-        refuse_tagged(fabric, f"--what-if {loss}")
         return replace(proof, missing_entry=missing_entry(fabric, state))
     if not loss:
         return proof

@@ -82,20 +82,33 @@ done
 """
 
 
+TAGGED = """\
+#!/bin/sh
+# Teach the switches where this host is, in VLAN {vlan} of {name}: one broadcast. Run it as root on every host of the
+# network whose port carries it tagged, with the interface that tags its frames ({port}.{vlan}, say); switches forget
+# what they learned after their aging time, so run it again within that. Any frame that it sends there does the same.
+set -eu
+port=${{1:?usage: {script} INTERFACE.{vlan}}}
+address=$(ip -4 -o address show dev "$port" scope global | awk '{{ sub("/.*", "", $4); print $4; exit }}')
+: "${{address:?no IPv4 address on $port}}"
+arping -q -U -c 1 -I "$port" "$address" || true # nobody answers an announcement
+"""
+
+
 def learning(fabric: Fabric, state: FabricState, assignment: str) -> dict[str, str]:
     """Write the shell script by which hosts teach the switches their places, by file name (Koibuchi et al. 2011, 3.3).
 
     Every switch on a tree learns every host in every VLAN, so with a table of T addresses and V VLANs there may be
-    H = T / V hosts (Eq. 1). Several networks have a script each, for its hosts and its VLANs. Raises PlanError where
-    there are more, or where VLANs are renamed: then a tagged frame of a host is not what its untagged frames become,
-    and there is nothing to teach.
+    H = T / V hosts (Eq. 1). Several networks have a script each, for its hosts and its VLANs, and another for hosts
+    whose port carries it tagged. Raises PlanError where there are more, or where VLANs are renamed: then a tagged frame
+    of a host is not what its untagged frames become, and there is nothing to teach.
     """
     if assignment != "fixed":
         raise PlanError(
             "switches are taught by tagged broadcasts only where a frame keeps its VLAN",
             next_step="use --assignment fixed, or static entries (no --learning)",
         )
-    taught = [(part, _vlans_of(part, state)) for part in fabric.by_network]
+    taught = [(part, _vlans_of(fabric, part, state)) for part in fabric.by_network]
     entries = sum(len(part.hosts) * len(ids) for part, ids in taught)
     several = len(taught) > 1
     for switch in fabric.switches:
@@ -108,7 +121,14 @@ def learning(fabric: Fabric, state: FabricState, assignment: str) -> dict[str, s
                 f"{switch.name} would have to learn {len(fabric.hosts)} hosts",
                 "use static entries (no --learning)",
             )
-    return {
+    tagged = {
+        (script := f"learning-{network}-tagged.sh"): TAGGED.format(
+            name=f"network {network} of fabric {fabric.name}", vlan=ids[0], script=script, port="eth0"
+        )
+        for network, (part, ids) in zip(fabric.networks, taught, strict=True)
+        if any(host.tag for host in part.hosts)
+    }
+    return tagged | {
         f"learning-{network}.sh" if several else "learning.sh": LEARNING.format(
             name=f"network {network} of fabric {fabric.name}" if several else f"fabric {fabric.name}",
             vlans=", ".join(map(str, ids)) if several else f"{ids[0]} to {ids[-1]}" if ids else "",
@@ -120,16 +140,21 @@ def learning(fabric: Fabric, state: FabricState, assignment: str) -> dict[str, s
             whose=f"host of network {network}" if several else "host",
         )
         for network, (part, ids) in zip(fabric.networks, taught, strict=True)
+        if not all(host.tag for host in part.hosts)
     }
 
 
-def _vlans_of(fabric: Fabric, state: FabricState) -> list[int]:
-    """Return the VLANs of tagloom's that the hosts' ports are in, ascending."""
+def _vlans_of(fabric: Fabric, part: Fabric, state: FabricState) -> list[int]:
+    """Return the VLANs of tagloom's that the ports of a network's hosts are in for it, ascending."""
     found: set[int] = set()
-    for host in fabric.hosts:
+    for host in part.hosts:
+        if host.tag:
+            found.add(host.tag)
+            continue
         held = state[fabric.switches[host.switch].name]
         members = held.vlans[held.membership[:, host.port - 1] != Membership.NONE].tolist()
-        found |= set(members).intersection(held.owned_vlans)
+        others = fabric.tagged_hosts.get((host.switch, host.port), {})
+        found |= set(members).intersection(held.owned_vlans).difference(others)
     return sorted(found)
 
 

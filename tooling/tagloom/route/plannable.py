@@ -50,13 +50,6 @@ def refuse_networks(fabric: Fabric, *assignments: str) -> None:
         raise InputError([Finding("networks", f"one network: {each}", several) for each in why])
 
 
-def refuse_tagged(fabric: Fabric, what: str) -> None:
-    """Raise InputError for what is not followed at ports that carry networks tagged."""
-    if fabric.tagged_hosts:
-        names = " ".join(sorted({host.name for host in fabric.hosts if host.tag}))
-        raise InputError([Finding(what, "ports that carry one network each, untagged", names)])
-
-
 def refuse_confined(fabric: Fabric, state: FabricState, option: str) -> None:
     """Raise InputError for what is not known of states in which some port of a link floods nothing."""
     quiet = np.flatnonzero(~flooding_links(fabric, state))

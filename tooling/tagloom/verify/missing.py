@@ -8,6 +8,7 @@ import numpy as np
 
 from tagloom.graph.rows import places
 from tagloom.records.findings import MissingEntry
+from tagloom.records.tagged_ports import without_tags
 from tagloom.verify.forwarding import NOWHERE, forwarding
 
 if TYPE_CHECKING:
@@ -26,9 +27,19 @@ def missing_entry(fabric: Fabric, state: FabricState) -> MissingEntry:
 
     A frame floods where its entry is missing, and each copy continues by the entries of the other switches, flooding
     again where there is none. The outcome depends on the entry and the port of arrival, not on the source, so each such
-    case is followed once and counted as often as host pairs meet it. Unused entries change nothing.
+    case is followed once and counted as often as host pairs meet it. Unused entries change nothing. Where ports carry
+    several networks, those who hear a frame are of its own: `isolation` judges the others.
     """
-    model = forwarding(fabric, state)
+    seen = [without_tags(part, state) for part in fabric.by_network] if fabric.tagged_hosts else [(fabric, state)]
+    found = [_of_hosts(forwarding(part, held)) for part, held in seen]
+    entries, worst = sum(each for each, _, _ in found), max(most for _, most, _ in found)
+    total, heard, lost, duplicated, storms = np.sum([totals for _, _, totals in found], axis=0).tolist()
+    return MissingEntry(entries, total, heard / total if total else 0.0, worst, lost, duplicated, storms)
+
+
+def _of_hosts(model: Forwarding) -> tuple[int, int, NDArray[np.int64]]:
+    """Return the entries in use, the most extra hosts, and (flows, extra hosts, lost, duplicated, storms), int64[5]."""
+    fabric = model.fabric
     ports = max(fabric.ports, default=0) + 1
     pin = np.zeros((len(fabric.hosts), model.nodes), np.int32)
     pin[model.entry_host, model.entry_node] = model.entry_port
@@ -43,8 +54,7 @@ def missing_entry(fabric: Fabric, state: FabricState) -> MissingEntry:
         totals += [int(weight @ of) for of in (np.ones_like(extra), extra, copies == 0, copies > 1, storm)]
         worst = max(worst, int(extra.max(initial=0)))
         entries.update(entry.tolist())
-    total, heard, lost, duplicated, storms = totals.tolist()
-    return MissingEntry(len(entries), total, heard / total if total else 0.0, worst, lost, duplicated, storms)
+    return len(entries), worst, totals
 
 
 def _cases(

@@ -71,9 +71,6 @@ def weave(
     if unknown := unknown_assignment(assignment):
         raise InputError(unknown)
     _refuse_other_assignment(fabric, assignment)
-    if hosts_tag and fabric.tagged_hosts:
-        rule = "ports that carry one network each: learning has hosts tag their frames with the VLANs of others"
-        raise InputError([Finding("--learning", rule, " ".join(h.name for h in fabric.hosts if h.tag))])
     state, vlans = _state_and_count(fabric, routes, assignment, previous=previous)
     broadcast, remarks = "flood", tuple[str, ...]()
     if assignment == "renamed" and broadcasts_once is not None and not broadcasts_once(state):
@@ -159,11 +156,12 @@ def weave_detours(
 
 
 def _with_tagged_hosts(fabric: Fabric, state: FabricState) -> FabricState:
-    """Return `state` with tagged frames accepted on the ports of hosts."""
+    """Return `state` with tagged frames accepted on the ports of hosts; those that carry some network tagged do."""
     taking = dict(state)
     for s, switch in enumerate(fabric.switches):
         frames = state[switch.name].frames.copy()
-        frames[fabric.host_port[fabric.host_switch == s] - 1] = Frames.ALL
+        ports = fabric.host_port[fabric.host_switch == s].tolist()
+        frames[[port - 1 for port in ports if (s, port) not in fabric.tagged_hosts]] = Frames.ALL
         taking[switch.name] = replace(state[switch.name], frames=frames)
     return taking
 
