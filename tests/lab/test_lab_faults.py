@@ -287,6 +287,26 @@ def test_frames_under_way_find_what_a_line_has_changed():
     assert all("s2" in w["after"] for w in page["witnesses"])
 
 
+def test_the_time_is_counted_for_which_each_pair_is_cut():
+    made, editors = ring()
+    plane, at = Dataplane(made, frozen(editors)), {"now": 0.0}
+    traffic = Traffic(plane, lambda: at["now"], seed=1)
+    steps = [(1.0, Membership.NONE), (3.5, Membership.TAGGED), (5.0, Membership.TAGGED), (9.0, Membership.NONE)]
+    for seconds, how in steps:
+        at["now"] = seconds
+        editors["s2"].set_member(10, 2, how)
+        plane.change("s2", editors["s2"].freeze())
+        traffic.landed("s2 a line")
+        traffic.round()
+    at["now"] = 10.0
+    traffic.stop()
+    at["now"] = 60.0  # nobody has sent since
+    page = traffic.report()
+    lost = {tuple(pair) for what in page["unreached"].values() for pair in what}
+    assert lost
+    assert {(a, b): seconds for a, b, seconds in page["cut_seconds"]} == dict.fromkeys(lost, 2.5)
+
+
 def test_a_second_copy_a_flood_and_a_storm_are_seen():
     made, editors = ring()
     plane = Dataplane(made, frozen(editors))

@@ -1,12 +1,6 @@
 """A cable that is pulled and a switch that dies under several networks: each heals, and nothing crosses meanwhile."""
 
-import pytest
-
-from tagloom import pipeline
 from tagloom.lab import process
-from tagloom.read import read_fabric
-from tagloom.verify import verify
-from terminal import Terminal
 
 FABRIC = """name: lab
 model: powerconnect-5324
@@ -16,50 +10,22 @@ networks: {compute: [h0, h2, h4], storage: [h1, h3, h5, h7]}
 PAIRS = 3 * 2 + 4 * 3  # h6 is alone in `default`, at s3
 
 
-@pytest.fixture(scope="module")
-def running(tmp_path_factory):
-    terminal = Terminal(tmp_path_factory.mktemp("healing"))
-    (terminal.home / "f.yml").write_text(FABRIC)
-    terminal("plan", "f.yml", "-o", "b")
-    with terminal.lab("f.yml", ("apply", "b", "--allow", "interrupt")):
-        yield terminal
-
-
-@pytest.fixture
-def terminal(running):
-    """Return a terminal whose rack runs the build, with nothing dead."""
-    return running.fresh()
-
-
-def heard(terminal, **how):
-    """Return the pairs of one network that a frame reaches, and those of two between which one was heard."""
-    ping = terminal.answer("lab", "ping", **how)
-    network = {host.name: host.network for host in read_fabric(terminal.home / "f.yml").hosts}
-    return ping["reached"], [(a, b) for a, b in ping["overheard"] if network[a] != network[b]]
-
-
-def kept_apart(terminal):
-    """Return whether the texts that switches hold now keep networks apart, whatever hosts send."""
-    fabric = read_fabric(terminal.home / "f.yml")
-    return verify(fabric, pipeline.parse(fabric, process.configurations(terminal.rack))[0]).isolated
-
-
 def test_pairs_of_each_network_are_restored_after_a_pulled_cable_and_go_home(terminal):
     process.fault(terminal.rack, "s0", "cable", port="g2")
-    reached, crossed = heard(terminal, expect=1)
+    reached, crossed = terminal.heard(expect=1)
     assert crossed == []
     proposed = terminal.answer("repair", "--propose", expect=1)
     assert (proposed["pairs_cut"], proposed["hitless"]) == (PAIRS - reached, True)
     page = terminal.answer("repair")
     assert (page["pairs_cut"], page["pairs_restored"], page["means"]) == (PAIRS - reached, PAIRS - reached, "replan")
     assert (page["hitless"], page["failed"]) == (True, [])
-    assert heard(terminal) == (PAIRS, [])
-    assert kept_apart(terminal)
+    assert terminal.heard() == (PAIRS, [])
+    assert terminal.kept_apart()
     process.mend(terminal.rack)
     page = terminal.answer("repair", "--hold", "0s")
     assert (page["dead_links"], page["hitless"]) == ([], True)
-    assert heard(terminal) == (PAIRS, [])
-    assert kept_apart(terminal)
+    assert terminal.heard() == (PAIRS, [])
+    assert terminal.kept_apart()
     assert terminal.answer("apply", "b")["changed"] == []
 
 
@@ -67,32 +33,32 @@ def test_a_detour_of_each_network_is_taken_and_given_back(terminal):
     terminal("plan", "f.yml", "--protect", "switch", "--previous", "b", "-o", "guarded")
     assert terminal.answer("apply", "guarded")["hitless"]
     process.fault(terminal.rack, "s0", "cable", port="g2")
-    reached, _ = heard(terminal, expect=1)
+    reached, _ = terminal.heard(expect=1)
     page = terminal.answer("repair")
     assert (page["means"], page["pairs_restored"]) == ("detour", PAIRS - reached)
     assert page["pairs_cut"] == PAIRS - reached > 0
-    assert heard(terminal) == (PAIRS, [])
-    assert kept_apart(terminal)
+    assert terminal.heard() == (PAIRS, [])
+    assert terminal.kept_apart()
     process.mend(terminal.rack)
     assert terminal.answer("repair", "--hold", "0s")["hitless"]
-    assert heard(terminal) == (PAIRS, [])
-    assert kept_apart(terminal)
+    assert terminal.heard() == (PAIRS, [])
+    assert terminal.kept_apart()
 
 
 def test_a_switch_dies_with_the_only_host_of_a_network(terminal):
     process.fault(terminal.rack, "s3", "reboot", lasts=3600.0)
-    reached, crossed = heard(terminal, expect=1)
+    reached, crossed = terminal.heard(expect=1)
     page = terminal.answer("repair")
     assert page["dead_switches"] == ["s3"]
     assert page["hosts_apart"] == ["h6", "h7"]
     assert page["pairs_apart"] == 2 * 3  # h7 and the other hosts of its network
     assert page["pairs_cut"] - page["pairs_restored"] - page["pairs_apart"] == 0
-    assert heard(terminal, expect=1) == (PAIRS - 6, [])
+    assert terminal.heard(expect=1) == (PAIRS - 6, [])
     assert crossed == []
     assert reached <= PAIRS - 6
-    assert kept_apart(terminal)
+    assert terminal.kept_apart()
     process.mend(terminal.rack)
     page = terminal.answer("repair", "--hold", "0.1s")
     assert (page["dead_switches"], page["pairs_restored"], page["failed"]) == ([], 6, [])
-    assert heard(terminal) == (PAIRS, [])
-    assert kept_apart(terminal)
+    assert terminal.heard() == (PAIRS, [])
+    assert terminal.kept_apart()

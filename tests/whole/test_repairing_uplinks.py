@@ -3,7 +3,6 @@
 import pytest
 
 from tagloom.lab import process
-from terminal import Terminal
 
 FABRIC = """name: lab
 model: powerconnect-5324
@@ -14,48 +13,30 @@ networks: {compute: [h0, h2, h4, h5, h6], storage: [h1, h3, h7]}
 PAIRS = 5 * 4 + 3 * 2
 
 
-@pytest.fixture(scope="module")
-def running(tmp_path_factory):
-    terminal = Terminal(tmp_path_factory.mktemp("gateway"))
-    (terminal.home / "f.yml").write_text(FABRIC)
-    terminal("plan", "f.yml", "-o", "b")
-    with terminal.lab("f.yml", ("apply", "b", "--allow", "interrupt")):
-        yield terminal
-
-
-@pytest.fixture
-def terminal(running):
-    """Return a terminal whose rack runs the build, with nothing dead."""
-    return running.fresh()
-
-
-def reached(terminal, **how):
-    return terminal.answer("lab", "ping", **how)["reached"]
-
-
 @pytest.mark.parametrize("means", ["replan", "detour"])
 def test_pairs_with_an_uplink_are_restored_after_a_pulled_cable_and_go_home(terminal, means):
     if means == "detour":
         terminal("plan", "f.yml", "--protect", "switch", "--previous", "b", "-o", "guarded")
         assert terminal.answer("apply", "guarded")["hitless"]
     process.fault(terminal.rack, "s2", "cable", port="g1")
-    left = reached(terminal, expect=1)
+    left, crossed = terminal.heard(expect=1)
+    assert crossed == []
     page = terminal.answer("repair")
     assert (page["means"], page["hitless"], page["failed"]) == (means, True, [])
     assert page["pairs_cut"] == page["pairs_restored"] == PAIRS - left > 0
-    assert reached(terminal) == PAIRS
+    assert terminal.heard() == (PAIRS, [])
     process.mend(terminal.rack)
     page = terminal.answer("repair", "--hold", "0s")
     assert (page["dead_links"], page["hitless"]) == ([], True)
-    assert reached(terminal) == PAIRS
+    assert terminal.heard() == (PAIRS, [])
 
 
 def test_a_switch_dies_and_the_others_still_find_the_uplink(terminal):
     process.fault(terminal.rack, "s0", "reboot", lasts=3600.0)
     page = terminal.answer("repair")
     assert (page["dead_switches"], page["hosts_apart"]) == (["s0"], ["h0", "h1"])
-    assert reached(terminal, expect=1) == 4 * 3 + 2
+    assert terminal.heard(expect=1) == (4 * 3 + 2, [])
     process.mend(terminal.rack)
     page = terminal.answer("repair", "--hold", "0.1s")
     assert (page["dead_switches"], page["failed"]) == ([], [])
-    assert reached(terminal) == PAIRS
+    assert terminal.heard() == (PAIRS, [])

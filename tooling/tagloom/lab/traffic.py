@@ -47,6 +47,8 @@ class Traffic:
         self._chance = random.Random(self.seed)  # noqa: S311 - replays, guards nothing
         self._began = self.clock()
         self._last_line = ""
+        self._missing_since: dict[tuple[str, str], float] = {}
+        self._longest: dict[tuple[str, str], float] = {}
         self._air: list[Flight] = []
         self.round()
 
@@ -79,6 +81,16 @@ class Traffic:
         """Lead all frames under way to their ends, and send no more."""
         self._land()
         self._flows = []
+        self._note_seconds(dict.fromkeys(self._missing_since, True))
+
+    def _note_seconds(self, reached: dict[tuple[str, str], bool]) -> None:
+        """Note how long pairs were cut that are reached again: from the first frame missed to the next one sent."""
+        now = self.clock()
+        for pair, heard in reached.items():
+            if not heard:
+                self._missing_since.setdefault(pair, now)
+            elif (since := self._missing_since.pop(pair, None)) is not None:
+                self._longest[pair] = max(self._longest.get(pair, 0.0), now - since)
 
     def _land(self) -> None:
         before, self._air = self._air, []
@@ -94,7 +106,7 @@ class Traffic:
             while whole.copies:
                 self.plane.step(whole)
                 steps += 1
-            self._count(whole)
+            self._count(whole, sent_now=True)
             if self.storm:
                 return
             ahead = self.plane.launch(a, b)
@@ -108,11 +120,13 @@ class Traffic:
             self.plane.step(flight)
         self._count(flight)
 
-    def _count(self, flight: Flight) -> None:
+    def _count(self, flight: Flight, *, sent_now: bool = False) -> None:
         self.counts["frames"] += 1
         wanted = {flight.target} if flight.target else self._mates[flight.source]
         missing = sorted(wanted - flight.delivered.keys())
         self.unreached["frames" if flight.target else "broadcasts"].update((flight.source, name) for name in missing)
+        heard = {(flight.source, name): name in flight.delivered for name in wanted}
+        self._note_seconds({pair: reached for pair, reached in heard.items() if sent_now or not reached})
         if flight.storm:
             self._witness("storms", flight, flight.storm)
             self.storm, self._flows, self._air = flight.storm, [], []
@@ -151,8 +165,12 @@ class Traffic:
         """Return the counts since the start: frames, receivers that missed one, and witnesses of what went wrong.
 
         `unreached` lists, of frames to one host and of broadcasts, the pairs [from, to] that missed any, to a fault or
-        not.
+        not, and `cut_seconds` for how long at most each of them did: [from, to, seconds], till now where none arrived.
         """
+        now = self.clock()
+        longest = self._longest | {
+            pair: max(now - since, self._longest.get(pair, 0.0)) for pair, since in self._missing_since.items()
+        }
         names = ("frames", "lines", "lost", "lost_to_faults", "duplicated", "flooded", "overheard", "storms")
         return {
             "running": self.running,
@@ -160,6 +178,7 @@ class Traffic:
             **{name: self.counts[name] for name in names},
             "by_fault": dict(sorted(self.lost_to.items())),
             "unreached": {what: [list(pair) for pair in sorted(pairs)] for what, pairs in self.unreached.items()},
+            "cut_seconds": [[*pair, round(seconds, 3)] for pair, seconds in sorted(longest.items())],
             "storm": self.storm,
             "witnesses": self.witnesses,
         }
