@@ -36,15 +36,15 @@ def with_transient_tags(fabric: Fabric, tags: Collection[TransientTag]) -> Fabri
     """
     used = {(host.switch, host.port) for host in fabric.hosts}
     known = {(host.switch, host.port, host.tag) for host in fabric.hosts}
-    guests: dict[bool, list[Host]] = {False: [], True: []}
+    found: dict[bool, list[Host]] = {False: [], True: []}
     for i, (name, port, tag, network) in enumerate(sorted(tags)):
         s = _live(fabric, name)
         if s is not None and (s, port) in used and (s, port, tag) not in known:
-            guests[tag > 0].append(Host(f"a guest@{network}", s, port, _ADDRESSES + i, network=network, tag=tag))
+            found[tag > 0].append(Host(f"a guest@{network}", s, port, _ADDRESSES + i, network=network, tag=tag))
             known.add((s, port, tag))
-    if not (guests[False] or guests[True]):
+    if not (found[False] or found[True]):
         return fabric
-    return replace(fabric, hosts=(*guests[False], *fabric.hosts, *guests[True]))
+    return replace(fabric, hosts=(*found[False], *fabric.hosts, *found[True]))
 
 
 def _live(fabric: Fabric, name: str) -> int | None:
