@@ -61,6 +61,14 @@ def test_a_logged_run_has_the_bytes_that_its_program_sends():
     check_ring(RING)
 
 
+def test_communicators_of_the_longest_numbers_are_told_apart(tmp_path):
+    text = RING.read_text("utf-8")
+    for number, longest in (("36858174452435229", str(2**64 - 1)), ("37037051250414327", "1140046738853625568")):
+        text = text.replace(number, longest)
+    (tmp_path / "run.trace").write_text(text, "utf-8")
+    check_ring(tmp_path / "run.trace")
+
+
 def logged(folder, compiler, source):
     """Compile the logger and a program, and return the file that it logs on four ranks."""
     (folder / "message_log.c").write_text(logger())

@@ -1,0 +1,112 @@
+"""What a console block needs besides tagloom: a rack in place of real switches, a second host, a NetBox, an MPI.
+
+A block names its stage by a comment above it. A stage stands in place of what the page names, at other addresses; its
+commands run as they are written there but for these words.
+"""
+
+import os
+import shutil
+import subprocess
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import build_collection
+import pytest
+
+from fabrics import ROOT
+from served_netbox import TOKEN, answers, served
+from tagloom.lab import process
+from tagloom.measure import namespaces
+from tagloom.measure.ends import in_namespace
+
+RACK = {"inventory/testbed": "inventory/lab", "inventory/rack": "inventory/lab"}
+MPI = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "OMPI_MCA_rmaps_base_oversubscribe")
+RING = ROOT / "tests" / "data" / "traces" / "ring.c"
+
+
+@dataclass(slots=True)
+class Stage:
+    """What stands where a block is run.
+
+    `words`: what the page names, and what is here in its place. `beside`: how commands begin that run beside those
+    below them; one that the page ends by Ctrl-C is interrupted after the last. `hosts`: a command's comment, and what
+    to put before its words, that they run on that host.
+    """
+
+    words: dict = field(default_factory=dict)
+    environment: dict = field(default_factory=dict)
+    beside: tuple = ()
+    hosts: dict = field(default_factory=dict)
+
+
+def needs(*programs):
+    """Skip where a program is missing."""
+    for name in programs:
+        if shutil.which(name) is None:
+            pytest.skip(f"needs {name}")
+
+
+@contextmanager
+def rack(directory):
+    """The virtual rack, that `before` has started, is the page's inventory; the checkout lies around it."""
+    for name in ("playbooks", "roles"):
+        if not (directory / name).exists():
+            (directory / name).symlink_to(ROOT / name)
+    yield Stage(RACK, {"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"})
+
+
+@contextmanager
+def collection(directory):
+    """A home of its own, to which the collection is installed, as built from this checkout."""
+    build_collection.build(directory / "dist")
+    inventory = directory / "inventory" / "lab" / "tagloom.yml"
+    inventory.write_text(inventory.read_text("utf-8").replace("plugin: tagloom", "plugin: tagloom.fabric.tagloom"))
+    environment = {"HOME": str(directory), "ANSIBLE_INVENTORY_ENABLED": "tagloom.fabric.tagloom"}
+    environment |= {"ANSIBLE_NOCOLOR": "1"}
+    yield Stage(RACK, environment)
+
+
+@contextmanager
+def console(directory):
+    """The serial console of s3, which is as from its factory; the rack's switches are on loopback."""
+    serial = process.console(directory / "inventory" / "lab", "s3")["serial"]
+    network = {"192.0.2.0/24": "127.0.0.0/8", "192.0.2.1": "127.0.0.254", "/dev/ttyUSB0": serial}
+    yield Stage({**RACK, **network, " fabric.yml": " inventory/lab/fabric.yml"})
+
+
+@contextmanager
+def beside(_directory):
+    """Commands that go on while others run: for ever, or until they are answered."""
+    started = ("tagloom apply build --confirm", "tagloom run ", "tagloom report build --serve", "tagloom hosts learn")
+    yield Stage(RACK, beside=started)
+
+
+@contextmanager
+def netbox(_directory):
+    """A NetBox on loopback, that answers as a real one did."""
+    pytest.importorskip("pynetbox", reason="needs pynetbox")
+    with served(answers()) as running:
+        yield Stage({"https://netbox.example": running.url, "nbt_...": TOKEN}, {"TAGLOOM_NETBOX_TOKEN": TOKEN})
+
+
+@contextmanager
+def mpi(directory):
+    """An MPI, with more ranks than processors, and a program that sends round a ring."""
+    needs("mpicc", "mpirun")
+    subprocess.run(["mpicc", "-O2", "-o", directory / "program", RING], check=True)
+    yield Stage(environment=dict.fromkeys(MPI, "1"))
+
+
+@contextmanager
+def two_hosts(_directory):
+    """Two hosts and a bridge between them, in network namespaces."""
+    needs("ip", "bridge", "ethtool")
+    if os.geteuid() != 0:
+        pytest.skip("network namespaces need root")
+    with namespaces.Bench(bridged=True) as made:
+        words = {"192.0.2.2": namespaces.FAR_ADDRESS, "192.0.2.0/24": namespaces.NETWORK, "eth1": "eth0"}
+        hosts = {name: in_namespace(place, []) for name, place in (("there", made.far), ("here", made.near))}
+        yield Stage(words, beside=("tagloom measure pingpong --serve",), hosts=hosts)
+
+
+STAGES = {each.__name__: each for each in (rack, collection, console, beside, netbox, mpi, two_hosts)}
