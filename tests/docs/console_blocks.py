@@ -16,7 +16,6 @@ import shlex
 import signal
 import subprocess
 import sys
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -168,7 +167,7 @@ def play(block, directory):
                 else:
                     checked(block, command, *run(command, directory, environment))
             for command, started, output, _ in running:
-                if "Ctrl-C" in command.line + command.printed:
+                if any("Ctrl-C" in each.line + each.printed for each in block.commands):
                     started.send_signal(signal.SIGINT)
                 status = started.wait(timeout=120)
                 checked(block, command, status, PROGRESS.sub("", output.read_text("utf-8")))
@@ -182,16 +181,16 @@ def play(block, directory):
 
 def put(stage, command):
     """Return a command with the words that a stage has in place of the page's, on the host that its comment names."""
-    line, printed = command.line, command.printed
+    line, printed = command.line.removesuffix(" &"), command.printed
     for word, instead in stage.words.items():
         line, printed = line.replace(word, instead), printed.replace(word, instead)
-    comment = line.rpartition("# ")[2]
+    comment = line.rpartition("# ")[2].strip()
     words = [*stage.hosts.get(comment, ()), *shlex.split(line, comments=True)]
     return Command(shlex.join(words) if comment in stage.hosts else line, words, printed, command.status)
 
 
 def begin(command, directory, environment):
-    """Start a command beside those that follow, and return its process, output and keyboard once it shows the page's last line."""
+    """Start a command beside those that follow; return its process, output and keyboard once it shows its words."""
     output = directory / f"output-{len(list(directory.glob('output-*')))}"
     keyboard, screen = os.openpty()  # at which nobody types
     with output.open("w") as stream, os.fdopen(screen):

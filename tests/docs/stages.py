@@ -18,6 +18,7 @@ from served_netbox import TOKEN, answers, served
 from tagloom.lab import process
 from tagloom.measure import namespaces
 from tagloom.measure.ends import in_namespace
+from terminal import Terminal
 
 RACK = {"inventory/testbed": "inventory/lab", "inventory/rack": "inventory/lab"}
 MPI = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "OMPI_MCA_rmaps_base_oversubscribe")
@@ -77,8 +78,21 @@ def console(directory):
 @contextmanager
 def beside(_directory):
     """Commands that go on while others run: for ever, or until they are answered."""
-    started = ("tagloom apply build --confirm", "tagloom run ", "tagloom report build --serve", "tagloom hosts learn")
-    yield Stage(RACK, beside=started)
+    started = ("apply build --confirm", "run ", "observe ", "report build --serve", "hosts learn")
+    words = {**RACK, "/var/lib/tagloom/requests": "requests", "--serve 8080": "--serve 0", "--every 60s": "--every 1s"}
+    words["roles/tagloom_run"] = str(ROOT / "roles" / "tagloom_run")
+    yield Stage(words, beside=tuple(f"tagloom {each}" for each in started))
+
+
+@contextmanager
+def foreign(directory):
+    """The virtual rack, with a VLAN of others on all of a ring's links."""
+    join = ["switchport mode general", "switchport general allowed vlan add 10 tagged", "exit"]
+    tagged = [line for port in (1, 2) for line in (f"interface ethernet g{port}", *join)]
+    access = ["interface ethernet g20", "switchport mode access", "switchport access vlan 10", "exit"]
+    for name in ("s0", "s1", "s2", "s3"):
+        Terminal(directory).type(name, "vlan database", "vlan 10", "exit", *tagged, *access)
+    yield Stage()
 
 
 @contextmanager
@@ -109,4 +123,4 @@ def two_hosts(_directory):
         yield Stage(words, beside=("tagloom measure pingpong --serve",), hosts=hosts)
 
 
-STAGES = {each.__name__: each for each in (rack, collection, console, beside, netbox, mpi, two_hosts)}
+STAGES = {each.__name__: each for each in (rack, collection, console, beside, foreign, netbox, mpi, two_hosts)}

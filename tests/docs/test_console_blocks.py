@@ -11,9 +11,15 @@ BLOCKS = {page.relative_to(ROOT).as_posix(): blocks_of(page) for page in PAGES}
 
 
 def pages(*, long):
-    """List the pages that have blocks of a kind, with those blocks."""
-    kept = {page: [b for b in found if b.example is None and b.long == long] for page, found in BLOCKS.items()}
-    return [pytest.param(found, id=page) for page, found in kept.items() if found]
+    """List the pages that have blocks of a kind, with those blocks; one that sets its stage begins anew."""
+    runs = {}
+    for page, found in BLOCKS.items():
+        name = page
+        for block in found:
+            if block.example is None and block.long == long:
+                name = block.where if block.stage and block.before else name
+                runs.setdefault(name, []).append(block)
+    return [pytest.param(blocks, id=name) for name, blocks in runs.items()]
 
 
 @pytest.mark.parametrize("blocks", pages(long=False))

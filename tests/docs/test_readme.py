@@ -39,7 +39,7 @@ def test_the_one_block_of_it_that_is_not_run_is_what_ci_runs():
 
 
 def test_commands_of_blocks_that_are_not_run_are_commands_all_the_same():
-    """What needs real switches, a NetBox or root is at least taken as it is written."""
+    """What nothing here can stand in place of is at least taken as it is written."""
     taken = 0
     for page in PAGES:
         for block in blocks_of(page):
@@ -48,4 +48,4 @@ def test_commands_of_blocks_that_are_not_run_are_commands_all_the_same():
                 if words and "..." not in command.line:
                     parser().parse_args(shlex.split(words[0], comments=True))
                     taken += 1
-    assert taken > 10
+    assert taken

@@ -122,6 +122,7 @@ def test_a_vlan_of_others_on_a_loop_is_pruned_first_where_that_is_allowed(termin
     page = terminal.answer("apply", "b", "--foreign", "prune", "--check")
     named = [(each["switch"], each["port"], each["vlan"]) for each in page["pruned"]]
     assert named == [("s1", 2, 10), ("s2", 1, 10)], "what spanning tree blocks now"
+    assert (page["changed"], page["hitless"]) == (list(NAMES), False), "what would change, though nothing allows it yet"
     assert "VLAN 10, of others, is taken from s1:g2, s2:g1" in " ".join(page["remarks"])
     assert "spanning tree blocks s2:g1 now; where it blocks others, a VLAN of others may be cut" in " ".join(
         page["remarks"]

@@ -188,8 +188,12 @@ def look_and_apply(
         raise not_to_be_confirmed(_AT_ONCE)
     if alone is not None:
         result, first = alone
-        if check or result.drift or result.refused:
-            return _with_own_lines(replace(result, refused=False)) if check else result
+        if check:
+            return _with_own_lines(replace(result, refused=False))
+        if result.refused:
+            return replace(result, outcomes=found.unsent())
+        if result.drift:
+            return result
         with phase("pushes", 1) as on_progress:
             run, sequence = context.begin(first.sequence, "apply", str(prepared.source.absolute()))
             outcomes = context.push(run, sequence, on_progress=on_progress)
@@ -238,7 +242,7 @@ def _pruned_alone(
     result = preview(context, prepared, waves.Survey(led, pruned, after), options)
     cells = first.sequence.pruned
     refused = not result.drift and not _consented(result.interrupted, options)
-    outcomes = found.unsent() if refused else replace(result.outcomes, waves=result.outcomes.waves + 1)
+    outcomes = replace(result.outcomes, waves=result.outcomes.waves + 1)
     remarks = (*result.remarks, *pruned_names(fabric, cells))
     if assumed:
         remarks = (*remarks, unless_assumed(assumed, 2 * SESSION_SECONDS + result.interrupted.seconds_max))
