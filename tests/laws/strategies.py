@@ -60,10 +60,9 @@ def switch_states(draw: st.DrawFn, platform: Platform) -> SwitchState:
         if Cell.FLOW_CONTROL not in grammar.switchwide:
             editor.flow_control[at] = draw(st.sampled_from(flows))
     macs = st.one_of(st.integers(0x02_00_00_00_00_00, 0x02_00_00_00_00_03), st.integers(0, 2**48 - 1))
-    ports = st.one_of(
-        st.integers(1, platform.ports).map(lambda port: (port,)),
-        st.lists(st.integers(1, platform.ports), min_size=2, max_size=5, unique=True),  # group entries
-    )
+    one = st.integers(1, platform.ports).map(lambda port: (port,))
+    several = st.lists(st.integers(1, platform.ports), min_size=2, max_size=5, unique=True)  # group entries
+    ports = one if platform.group_entries == "none" else st.one_of(one, several)
     for vlan, mac, where in draw(st.lists(st.tuples(st.sampled_from(vlans), macs, ports), max_size=10)):
         editor.set_entry(vlan, mac, where)
     editor.spanning_tree = draw(st.booleans())
@@ -91,9 +90,11 @@ def _draw_vlans(draw: st.DrawFn, editor: SwitchEditor, grammar: Grammar, port: i
         return
     if draw(st.booleans()):
         editor.pvid[at] = DISCARD_PVID
-    editor.ingress_filter[at] = draw(st.booleans())
+    if grammar.has("ingress_off"):
+        editor.ingress_filter[at] = draw(st.booleans())
     keys = zip(Frames, ("frames_all", "frames_tagged", "frames_untagged"), strict=True)
-    editor.frames[at] = draw(st.sampled_from([frames for frames, key in keys if grammar.has(key)]))
+    said = [frames for frames, key in keys if grammar.has(key)] or [Frames.ALL]
+    editor.frames[at] = draw(st.sampled_from(said))
 
 
 @st.composite

@@ -34,7 +34,7 @@ def is_host_address(mac: int) -> bool:
 
 
 def format_mac(mac: int, style: str = "colon") -> str:
-    """Write a 48-bit integer as a MAC address; style is ``colon`` or ``dotted`` (upper-case quads).
+    """Write a 48-bit integer as a MAC address; style is ``colon``, ``dotted`` (upper-case quads) or ``hyphens`` (quads).
 
     >>> format_mac(0x0200000000_0A)
     '02:00:00:00:00:0a'
@@ -44,6 +44,8 @@ def format_mac(mac: int, style: str = "colon") -> str:
     digits = f"{mac:012x}"
     if style == "dotted":
         return ".".join(digits[i : i + 4] for i in (0, 4, 8)).upper()
+    if style == "hyphens":
+        return "-".join(digits[i : i + 4] for i in (0, 4, 8))
     return ":".join(digits[i : i + 2] for i in range(0, 12, 2))
 
 

@@ -48,6 +48,7 @@ MODE_LINES = {
     "mode_trunk": PortMode.TRUNK,
 }
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_SPACED_VLANS = re.compile(r"(?<=\bvlan )\d{1,4}(?: to \d{1,4}| \d{1,4})+(?= |$)")  # vlan 1 3 to 5
 
 
 class ContextKind(StrEnum):
@@ -77,7 +78,8 @@ class Line:
     """One line of a family: its key, the context it lives in, whether it is written or only read, its answers.
 
     `answer` is printed whenever the line is understood, `done` instead where the line was carried out. `enters` says
-    that it leads into a context of its own, which an `exit` must close.
+    that it leads into a context of its own, which an `exit` must close, `enters_one` that it does so only where it names
+    one VLAN. It lists `runs` ranges of VLANs at most, 0 = any number.
     """
 
     key: str
@@ -88,6 +90,12 @@ class Line:
     answer: str = ""
     done: str = ""
     enters: bool = False
+    enters_one: bool = False
+    runs: int = 0
+
+    def leads_away(self, values: int) -> bool:
+        """Return whether the line, with so many values in its list, leads into a context of its own."""
+        return self.enters or (self.enters_one and values == 1)
 
 
 EXIT = Line("exit", ContextKind.CONFIG, True, "confirmed")
@@ -128,11 +136,41 @@ class ScheduledReload:
         return re.search(self.shows, answer, re.IGNORECASE) is not None
 
 
+@dataclass(frozen=True, slots=True)
+class SessionWords:
+    """What a session types besides configuration lines: to move, to look and to save.
+
+    `enable` and `clock` are "" where there is nothing of the kind; `leave` leaves one context and `end` all of them;
+    `negation` takes a line away, `comment` begins a line that says nothing. `brackets` says that prompts are
+    ``<NAME>`` and ``[NAME-context]``, not ``NAME#`` and ``NAME(context)#``. `names_host` begins the line that names the
+    switch, `shows` are pages to be recorded, of which `versions` say what it is.
+    """
+
+    enable: str = "enable"
+    configure: str = "configure"
+    leave: str = "exit"
+    end: str = "end"
+    negation: str = "no"
+    comment: str = "!"
+    running: str = "show running-config"
+    startup: str = "show startup-config"
+    save: str = "copy running-config startup-config"
+    clock: str = "show clock"
+    addresses: str = ""
+    switchport: str = "show interfaces switchport {port}"
+    names_host: str = "hostname"
+    brackets: bool = False
+    shows: tuple[str, ...] = ("show version", "show system", "show vlan", "show interfaces status")
+    versions: tuple[str, ...] = ("show system", "show version")
+
+
 class Grammar:
     """The compiled command line of one switch; made by `of`, shared and never changed.
 
     `understood` keeps, by context, what lines were found to mean. `switchwide` are the cells that one line sets on all
     ports at once. `lldp` says how LLDP is switched on (`lines`, in context `in`) and shown (`neighbours`).
+    `changes_by_access` says that trunk and general ports become each other by way of access mode alone,
+    `shows_spanning_tree` that a running-config without a word of it means that spanning tree is off.
     `scheduled_reload` says how the switch is told to reload at a set time, None where nobody knows.
     """
 
@@ -155,6 +193,7 @@ class Grammar:
             )
         self.platform = platform
         self._data = family(platform.grammar, platform.firmware)
+        self._spaced = self._data.get("vlan_list") == "spaced"
         self.code: str = self._data["code"]
         self.lldp: dict[str, Any] = self._data["lldp"]
         reload_words = self._data.get("scheduled_reload")
@@ -162,7 +201,13 @@ class Grammar:
             ScheduledReload(**reload_words | {"offers": tuple(reload_words["offers"])}) if reload_words else None
         )
         self.falls_through: bool = self._data["blocks_fall_through"]
+        self.changes_by_access: bool = self._data.get("modes_change_by_access", False)
+        self.shows_spanning_tree: bool = self._data.get("shows_spanning_tree", False)
         self.name_length: int = self._data["name_length"]
+        said: dict[str, Any] = self._data.get("session", {})
+        self.session = SessionWords(
+            **{key: tuple(word) if isinstance(word, list) else word for key, word in said.items()}
+        )
         self.order: tuple[tuple[str, ...], ...] = tuple(tuple(phase["steps"]) for phase in self._data["order"])
         self.owned = tuple(f"{words} " for words in self._data["owned"])
         self.foreign_blocks = tuple(f"{words} " for words in self._data["foreign_blocks"])
@@ -183,7 +228,7 @@ class Grammar:
         }
         spelt_out = self._data.get("long_names") and self._data.get("writes_long_names", True)
         self._writers: dict[str, Callable[[Any], str]] = {
-            "vlans": lambda vlans: format_ranges(sorted(vlans)),
+            "vlans": self._write_vlans,
             "pvid": lambda vlan: str(self._data["discard_pvid"] if vlan == DISCARD_PVID else vlan),
             "ports": self.port_lists.write_long if spelt_out else self.port_lists.write,
             "channels": self.port_lists.write_channels,
@@ -204,7 +249,9 @@ class Grammar:
 
     @property
     def shows_addresses(self) -> str:
-        """Return the command that shows the address table: named as the lines that fill it are."""
+        """Return the command that shows the address table: named as the lines that fill it are, unless they say."""
+        if self.session.addresses:
+            return self.session.addresses
         entry = self.line("entry", vlan=1, mac=0, ports=[1])
         return "show mac address-table" if entry.startswith("mac") else "show bridge address-table"
 
@@ -243,7 +290,7 @@ class Grammar:
                 return self.line("interface_vlan", vlan=context.vlan)
             return self.line("vlan_create", vlans=[context.vlan])
         several = "_range" if len(context.ports) > 1 else ""
-        if context.ports[0] > self.platform.physical_ports:
+        if context.ports[0] > self.platform.physical_ports and "channel" in self.lines:
             return self.line(f"channel{several}", channels=context.ports)
         return self.line(f"interface{several}", ports=context.ports)
 
@@ -251,8 +298,9 @@ class Grammar:
         """Write the prompt of a context, with the blank behind it where the family prints one."""
         name = "interface-range" if len(context.ports) > 1 else context.kind.value
         port = self.platform.port_name(context.ports[0]) if context.ports else ""
+        long = self.port_lists.write_long(context.ports[:1]) if context.ports else ""
         text: str = self._data["prompts"][name]
-        return text.format(hostname=hostname, port=port, vlan=context.vlan)
+        return text.format(hostname=hostname, port=port, long=long, vlan=context.vlan)
 
     def is_error(self, text: str) -> bool:
         """Return whether an answer of a switch reports an error."""
@@ -271,7 +319,7 @@ class Grammar:
 
     def is_foreign(self, kind: ContextKind, line: str) -> bool:
         """Return whether a line is harmless business of others that the switch takes in this context."""
-        return f"{line.strip().removeprefix('no ')} ".startswith(self._foreign.get(kind, ()))
+        return f"{line.strip().removeprefix(f'{self.session.negation} ')} ".startswith(self._foreign.get(kind, ()))
 
     def entry_context(self, vlan: int) -> Context:
         """Return where static entries of a VLAN are written."""
@@ -280,7 +328,7 @@ class Grammar:
 
     def entry_line(self, vlan: int, mac: int, ports: Sequence[int], *, printed: bool = False) -> str:
         """Write a static entry; one that leads to a single port-channel has words of its own."""
-        if len(ports) == 1 and ports[0] > self.platform.physical_ports:
+        if len(ports) == 1 and ports[0] > self.platform.physical_ports and "entry_channel" in self.lines:
             return self.line("entry_channel", printed=printed, vlan=vlan, mac=mac, channels=ports)
         return self.line("entry", printed=printed, vlan=vlan, mac=mac, ports=ports)
 
@@ -292,6 +340,13 @@ class Grammar:
         rows = ((_written_mac(mac, style), around[port]) for mac, port in zip(macs, ports, strict=True))
         return [f"{before}{mac}{after}" for mac, (before, after) in rows]
 
+    def shorten(self, line: str) -> str:
+        """Write the ports and the VLANs of a line so that each list is one word."""
+        line = self.port_lists.shorten(line)
+        if not self._spaced:
+            return line
+        return _SPACED_VLANS.sub(lambda found: found[0].replace(" to ", "-").replace(" ", ","), line)
+
     def write_ports(self, ports: Iterable[int]) -> str:
         """Write port numbers as this family lists ports: ``g(1-3,5)`` or ``1/g1-1/g3,1/g5``."""
         return self.port_lists.write(ports)
@@ -299,6 +354,10 @@ class Grammar:
     def read_ports(self, text: str) -> tuple[int, ...]:
         """Read a list of ports in any family's way, ascending. Raises ValueError for a port the model lacks."""
         return self.port_lists.read(text)
+
+    def _write_vlans(self, vlans: Iterable[int]) -> str:
+        text = format_ranges(sorted(vlans))
+        return text.replace(",", " ").replace("-", " to ") if self._spaced else text
 
     def _write_mac(self, mac: int) -> str:
         return format_mac(mac, self._data["mac_style"])
@@ -333,8 +392,10 @@ class Grammar:
             spellings = self.words.get(raw.get("macro", key), ())
             answer = raw.get("answer", "")
             done = "\n".join(part for part in (answer, raw.get("done", "")) if part)
-            missing, enters = raw.get("tolerates_missing", False), raw.get("enters", False)
-            line = Line(key, ContextKind(raw["in"]), bool(spellings), raw["mark"], missing, answer, done, enters)
+            flags = [bool(raw.get(flag, False)) for flag in ("tolerates_missing", "enters", "enters_one")]
+            runs = raw.get("runs", self._data.get("vlan_runs", 0))
+            at, mark = ContextKind(raw["in"]), raw["mark"]
+            line = Line(key, at, bool(spellings), mark, flags[0], answer, done, *flags[1:], runs)
             self.lines[key] = line
             if spellings:
                 self._formats[key] = spellings[0].format, spellings[0].kinds
@@ -354,7 +415,7 @@ class Grammar:
                 for words in _spellings(pattern):
                     self._plant(line, words, f"{self.platform.grammar}.yml")
         for tree in self.trees.values():
-            tree.words["exit"], tree.words["end"] = Node(end=EXIT), Node(end=END)
+            tree.words[self.session.leave], tree.words[self.session.end] = Node(end=EXIT), Node(end=END)
 
     def _plant(self, line: Line, words: Sequence[str], where: str) -> None:
         node = self.trees[line.context]

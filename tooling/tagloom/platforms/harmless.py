@@ -65,8 +65,8 @@ class Harmless:
 
 
 def _beginnings(groups: Iterable[list[str]]) -> re.Pattern[str]:
-    """Compile expressions for how a line begins, behind an optional "no", each up to the end of a word."""
-    return re.compile(rf"(?:no )?(?:{'|'.join(f'(?:{each})' for group in groups for each in group)})(?: .*)?")
+    """Compile expressions for how a line begins, behind an optional "no" or "undo", each up to the end of a word."""
+    return re.compile(rf"(?:(?:no|undo) )?(?:{'|'.join(f'(?:{each})' for group in groups for each in group)})(?: .*)?")
 
 
 @cache

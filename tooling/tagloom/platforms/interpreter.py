@@ -99,7 +99,8 @@ class Interpreter:
     The one reading of each line, shared by the parser of running-configs and the consoles of the virtual rack.
     A line is carried out as a whole or not at all. `context` may be set to move the session. Beside the state, `duplex`
     is what the lines say of it by port ("full" or "half"), `unpinned` the (VLAN, MAC) whose entry ages or is lost,
-    `open_trunks` the ports that carry every VLAN there will be.
+    `open_trunks` the ports that carry every VLAN there will be, `unchecked` those that take frames whatever port their
+    sender is pinned at, where a family asks for a line for that.
     """
 
     def __init__(self, platform: Platform, editor: SwitchEditor) -> None:
@@ -110,16 +111,17 @@ class Interpreter:
         self.duplex: dict[int, str] = {}
         self.unpinned: set[tuple[int, int]] = set()
         self.open_trunks: set[int] = set()
+        self.unchecked: set[int] = set()
 
     def feed(self, line: str) -> Outcome:
-        """Carry out one line, without its newline; a blank line or a comment ("!") is carried out by doing nothing."""
+        """Carry out one line, without its newline; a blank line or a comment is carried out by doing nothing."""
         kind = self.context.kind
         known = self.grammar.understood[kind]
         if (meaning := known.get(line)) is not None:
             return self._carry_out(*meaning)
-        if not line or line.isspace() or line.lstrip()[0] == "!":
+        if not line or line.isspace() or line.lstrip()[0] == self.grammar.session.comment:
             return _DONE
-        words = self.grammar.port_lists.shorten(line).split()
+        words = self.grammar.shorten(line).split()
         outcome = self._walk(self.grammar.trees[kind], words, known, line)
         if not outcome.accepted:
             if self.grammar.is_foreign(kind, " ".join(words)):
@@ -195,7 +197,7 @@ class Interpreter:
             self.editor.create_vlan(vlan)
             for port in self.open_trunks:
                 self.editor.set_member(vlan, port, Membership.TAGGED)
-        if not line.enters:
+        if not line.leads_away(len(vlans)):
             return _done(line)
         self.context = Context(ContextKind.INTERFACE_VLAN, vlan=vlans[0]) if len(vlans) == 1 else VLAN_DATABASE
         return Outcome(OutcomeKind.CONTEXT, line.done)
@@ -229,6 +231,10 @@ class Interpreter:
         """
         editor, mode = self.editor, MODE_LINES[line.key]
         self.open_trunks.difference_update(self.context.ports)
+        for port in self.context.ports:
+            was = editor.mode[port - 1]
+            if self.grammar.changes_by_access and {was, mode} == {PortMode.TRUNK, PortMode.GENERAL}:
+                raise _RefusedError("not_access")
         for port in self.context.ports:
             was, editor.mode[port - 1] = editor.mode[port - 1], mode
             if mode in (was, PortMode.GENERAL):
@@ -268,6 +274,48 @@ class Interpreter:
             for vlan in editor.vlans:
                 if vlan != editor.pvid[port - 1]:
                     editor.set_member(vlan, port, Membership.TAGGED if vlan in vlans else Membership.NONE)
+
+    def _link_trunk(self, line: Line, _: list[Any]) -> Outcome:
+        """Make a trunk that carries VLAN 1, until it is permitted others."""
+        return self._set_mode(replace(line, key="mode_trunk"), [])
+
+    def _permit(self, line: Line, values: list[Any]) -> Outcome:
+        """Let trunks carry VLANs, or no longer; those that are not there yet are carried once they are."""
+        self._need_mode(PortMode.TRUNK, "not_trunk")
+        self._spend(len(values[0]) * len(self.context.ports))
+        editor, permitted = self.editor, line.key == "trunk_permit"
+        known = [vlan for vlan in values[0] if vlan in editor.vlans]
+        if permitted and len(known) < len(values[0]):
+            self.open_trunks.update(self.context.ports)
+        for port in self.context.ports:
+            for vlan in known:
+                carried = Membership.UNTAGGED if vlan == editor.pvid[port - 1] else Membership.TAGGED
+                editor.set_member(vlan, port, carried if permitted else Membership.NONE)
+        return _done(line)
+
+    def _set_trunk_pvid(self, line: Line, values: list[Any]) -> Outcome:
+        """Change which of its VLANs a trunk carries untagged; it is in no other by that."""
+        self._need_mode(PortMode.TRUNK, "not_trunk")
+        vlan = values[0] if values else DEFAULT_VLAN
+        self._need_vlan(vlan, "vlan_missing_pvid")
+        members = self.editor.members
+        for port in self.context.ports:
+            before = self.editor.pvid[port - 1]
+            self.editor.set_pvid(port, vlan)
+            for each, how in ((before, Membership.TAGGED), (vlan, Membership.UNTAGGED)):
+                if members.get(each, {}).get(port):
+                    self.editor.set_member(each, port, how)
+        return _done(line)
+
+    def _check_sources(self, line: Line, _: list[Any]) -> Outcome:
+        """Have ports drop frames whose sender is pinned at another port, or take them."""
+        everywhere = line.context is ContextKind.CONFIG
+        ports = range(1, self.editor.ports + 1) if everywhere else self.context.ports
+        if line.key.startswith("source_unchecked"):
+            self.unchecked.update(ports)
+        else:
+            self.unchecked.difference_update(ports)
+        return _done(line)
 
     def _set_native(self, line: Line, values: list[Any]) -> Outcome:
         access = line.key != "trunk_native"
@@ -315,6 +363,10 @@ class Interpreter:
         ports = self.context.ports if line.context is ContextKind.INTERFACE else range(1, self.editor.ports + 1)
         for port in ports:
             column[port - 1] = value
+            if cell is Cell.NEGOTIATION and not self.grammar.has("duplex"):  # one line forces both
+                self.duplex.pop(port, None)
+                if not value:
+                    self.duplex[port] = "full"
         return _done(line)
 
     def _set_speed(self, line: Line, values: list[Any]) -> Outcome:
@@ -346,7 +398,8 @@ class Interpreter:
         return _done(line)
 
     def _set_entry(self, line: Line, values: list[Any]) -> Outcome:
-        vlan, ports = self._vlan_of(line, values), values[-1]
+        vlan = self._vlan_of(line, values)
+        ports = next((value for value in values if isinstance(value, tuple)), self.context.ports)
         if vlan not in self.editor.vlans:
             raise _RefusedError("vlan_missing_access", vlans=[vlan])
         # The line replaces what the address was pinned to: a moved host is one line.
@@ -372,8 +425,9 @@ class Interpreter:
 
     def _vlan_of(self, line: Line, values: list[Any]) -> int:
         """Return the VLAN of an entry: that of the block it stands in, or the one it names itself."""
-        inside = line.context is ContextKind.INTERFACE_VLAN
-        return self.context.vlan if inside else int(values[1])
+        if line.context is ContextKind.INTERFACE_VLAN:
+            return self.context.vlan
+        return next(int(value) for value in values[1:] if isinstance(value, int))
 
     def _set_lag(self, line: Line, values: list[Any]) -> Outcome:
         """Take ports into a port-channel, or out of theirs.
@@ -427,6 +481,15 @@ class Interpreter:
         "trunk_open": _open_trunk,
         "trunk_all": _carry_all,
         "trunk_only": _carry_only,
+        "trunk_link": _link_trunk,
+        "trunk_permit": _permit,
+        "trunk_forbid": _permit,
+        "trunk_permit_all": _carry_all,
+        "trunk_pvid": _set_trunk_pvid,
+        "source_unchecked": _check_sources,
+        "source_unchecked_everywhere": _check_sources,
+        "source_checked": _check_sources,
+        "source_checked_everywhere": _check_sources,
         "access_vlan": _set_native,
         "no_access_vlan": _set_native,
         "trunk_native": _set_native,
@@ -454,6 +517,7 @@ class Interpreter:
         "no_aging": _set_aging,
         "entry": _set_entry,
         "entry_channel": _set_entry,
+        "entry_here": _set_entry,
         "entry_unpinned": _set_unpinned,
         "entry_channel_unpinned": _set_unpinned,
         "no_entry": _drop_entry,

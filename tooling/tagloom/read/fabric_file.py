@@ -630,7 +630,7 @@ class _Reader:
             self.find(
                 (*path, "vlan"), f"a VLAN below vlans.first ({fabric.first_vlan}): no plan takes it", str(part.vlan)
             )
-        for model in sorted({s.model for s in fabric.live if platforms.of(s).pvid_is_membership}):
+        for model in sorted({s.model for s in fabric.live if not platforms.of(s).has_modes}):
             self.find(path, "models whose other VLANs tagloom leaves alone", model)
         at = self._end((*path, "controller"), [part.controller], draft)
         here = next((h.name for h in fabric.hosts if at == (fabric.switches[h.switch].name, (h.port,))), "")

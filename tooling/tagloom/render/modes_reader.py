@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tagloom.platforms.factory import factory
-from tagloom.platforms.grammar import CONFIG, Context
+from tagloom.platforms.grammar import CONFIG, Context, Grammar
 from tagloom.platforms.harmless import harmless
 from tagloom.platforms.interpreter import Interpreter, Outcome, OutcomeKind
+from tagloom.records.switch_state import PortMode
 from tagloom.render.console_text import NOISE, PROMPT
 from tagloom.render.parsed import Parsed, UnknownLine
 
@@ -18,17 +19,29 @@ if TYPE_CHECKING:
     from tagloom.platforms import Platform
     from tagloom.records.switch_state import SwitchEditor, SwitchState
 
-_OPEN_TRUNK = "carries every VLAN, tagloom's too: say which by switchport trunk allowed vlan LIST"
+_OPEN_TRUNK = "carries every VLAN, tagloom's too: say which by {}"
+_CHECKED = "drops frames of senders pinned at other ports, until it is told: {}"
 _OPENERS = ("interface ", "vlan database")
 
 
 def read_modes(platform: Platform, lines: list[str]) -> Parsed:
     """Read the cleaned lines of a running-config from a factory default."""
+    words = Grammar.of(platform).session
     lines = _without_own_name(lines)
-    reader = _Reader(platform, factory(platform), outside="configure" in lines)
+    if words.comment != "!":
+        lines = ["!" if line.startswith(words.comment) else line for line in lines]
+    reader = _Reader(platform, _unsaid(platform), outside=words.configure in lines)
     for number, line in enumerate(lines, start=1):
         reader.take(number, line)
     return reader.finish(lines)
+
+
+def _unsaid(platform: Platform) -> SwitchEditor:
+    """Return what a switch holds whose running-config says nothing: as from the factory, or without spanning tree."""
+    editor = factory(platform)
+    if Grammar.of(platform).shows_spanning_tree:
+        editor.spanning_tree = False
+    return editor
 
 
 def _without_own_name(lines: list[str]) -> list[str]:
@@ -54,11 +67,16 @@ class _Reader:
         self.refused: list[tuple[Context, UnknownLine]] = []
         self.straight = True
         self._open_trunks: dict[int, UnknownLine] = {}
+        self._hybrids: dict[int, UnknownLine] = {}  # the line that made a port one, where such ports look at senders
         self._block = ""  # the line that opened the block
         self._passing = False  # whether the block is not of our ports and VLANs
         self._ended = False  # whether a "!" may have ended the block
         self._left = outside  # whether the session would stand outside of configuration
         grammar = self.interpreter.grammar
+        self._words = grammar.session
+        trunks = next((" ".join(grammar.parts(key)) for key in ("trunk_only", "trunk_permit") if grammar.has(key)), "")
+        self._open_trunk = _OPEN_TRUNK.format(trunks.replace("{vlans}", "LIST"))
+        self._checks_sources = grammar.has("source_unchecked")
         self._owned, self._harmless = grammar.owned, harmless(platform.grammar)
 
     def take(self, number: int, line: str) -> None:
@@ -72,7 +90,7 @@ class _Reader:
         elif self._passing and self._pass_over(number, line):
             return
         interpreter = self.interpreter
-        if self._left and line == "configure":
+        if self._left and line == self._words.configure:
             self._left = False
         elif self._left and line and line[0] != "!":
             self.straight = False
@@ -111,7 +129,12 @@ class _Reader:
     def _note_open_trunks(self, number: int, line: str) -> None:
         """Remember the line that made a trunk carry every VLAN: it bears on whatever ports and VLANs there are."""
         for port in self.interpreter.open_trunks.intersection(self.interpreter.context.ports):
-            self._open_trunks.setdefault(port, UnknownLine(number, self._block, line, _OPEN_TRUNK))
+            self._open_trunks.setdefault(port, UnknownLine(number, self._block, line, self._open_trunk))
+        if self._checks_sources:
+            until = _CHECKED.format(self.interpreter.grammar.line("source_unchecked"))
+            for port in self.interpreter.context.ports:
+                if self.interpreter.editor.mode[port - 1] is PortMode.GENERAL:
+                    self._hybrids.setdefault(port, UnknownLine(number, self._block, line, until, (port,)))
 
     def _begin(self) -> None:
         """Leave the block before: a new one opens."""
@@ -130,7 +153,7 @@ class _Reader:
         of_a_port = self._block.startswith(_OPENERS)
         if not line or line[0] == "!" or PROMPT.match(line):
             return True
-        if line in ("exit", "end"):
+        if line in (self._words.leave, self._words.end):
             self._passing = False
             if not of_a_port:
                 self._block = ""
@@ -185,11 +208,17 @@ class _Reader:
                 self.unknown.append(trouble)
         if taken_late:  # read once more from there, so that a line put off does not win over a later one
             again = _Reader(self.platform, interpreter.editor)
+            again.interpreter.unchecked = interpreter.unchecked
             for number, line in enumerate(lines, start=1):
                 again.take(number, line)
             interpreter = again.interpreter
         state = interpreter.editor.freeze()
         self.unknown.extend(self._open_trunks[port] for port in sorted(interpreter.open_trunks))
+        self.unknown.extend(
+            line
+            for port, line in sorted(self._hybrids.items())
+            if interpreter.editor.mode[port - 1] is PortMode.GENERAL and port not in interpreter.unchecked
+        )
         unknown = tuple(sorted(self.unknown, key=lambda each: each.number))
         foreign = tuple(self.foreign)
         refused: tuple[UnknownLine, ...] = ()
@@ -207,34 +236,36 @@ def _refused_when_pasted(
     still ends in another state than was `read`, the last line stands for that.
     """
     interpreter, known = Interpreter(platform, factory(platform)), harmless(platform.grammar)
+    words = interpreter.grammar.session
     refused: list[UnknownLine] = []
     # left: outside of configuration, where a text that says `configure` begins; strange: in a context of unknown name
-    left, inside, strange = "configure" in lines, "", False
+    left, inside, strange = words.configure in lines, "", False
     gone = False  # out of privileged exec too, by an `exit` more: nothing is taken there
     for number, line in enumerate(lines, start=1):
         if not line or line[0] == "!" or PROMPT.match(line):
             continue
         if left:
-            left = gone or line != "configure"
-            gone = gone or line == "exit"
-            if left and number not in unread and line not in ("exit", "end"):
+            left = gone or line != words.configure
+            gone = gone or line == words.leave
+            if left and number not in unread and line not in (words.leave, words.end):
                 refused.append(
                     UnknownLine(
                         number,
                         "",
                         line,
-                        "outside of configuration: `configure` is missing, or an exit too many stands above",
+                        f"outside of configuration: `{words.configure}` is missing, or one {words.leave} too many stands "
+                        "above",
                     )
                 )
             continue
         if inside:
-            if line in ("exit", "end"):
+            if line in (words.leave, words.end):
                 inside = ""
                 continue
             if known.inside(inside, line) or (number in unread and not line.startswith(_OPENERS)):
                 continue
             inside = ""
-        if strange and line == "exit":
+        if strange and line == words.leave:
             strange = False
             continue
         at = interpreter.context
@@ -247,6 +278,6 @@ def _refused_when_pasted(
         elif not outcome.accepted and number not in unread:
             refused.append(UnknownLine(number, "", line, outcome.text, at.ports, at.vlan))
     if not refused and interpreter.editor.freeze() != read:
-        said = "all lines are taken, but not where they are read: a block above lacks its exit"
+        said = f"all lines are taken, but not where they are read: a block above lacks its {words.leave}"
         refused.append(UnknownLine(len(lines), "", lines[-1], said))
     return tuple(refused)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tagloom.platforms.grammar import Context, ContextKind, Grammar
 from tagloom.records.site_lines import SiteLine, plain_line
 from tagloom.render.command_line import parse_configuration
-from tagloom.render.steps import fitting
+from tagloom.render.steps import fitting_ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -64,21 +64,22 @@ def _shown(platform: Platform, text: str) -> dict[Place, frozenset[str]]:
 
 
 def site_commands(platform: Platform, lines: Sequence[SiteLine]) -> tuple[str, ...]:
-    """Write lines to send from ``(config)#``, with the marks of their secrets, each block closed by ``exit``.
+    """Write lines to send from ``(config)#``, with the marks of their secrets, each block closed by ``exit`` or ``quit``.
 
     They go out in the order of the templates; lines that follow one another in one block share it.
     """
     sent: list[str] = []
+    leave = Grammar.of(platform).session.leave if lines else ""
     for _, group in groupby(lines, key=lambda line: (line.block, line.ports, line.vlan, line.opens and line.text)):
         together = list(group)
         texts = [line.text for line in together]
         if together[0].opens:
-            sent += [texts[0], "exit"]
+            sent += [texts[0], leave]
         elif not together[0].block:
             sent += texts
         else:
             for opener in _openers(platform, together[0]):
-                sent += [opener, *texts, "exit"]
+                sent += [opener, *texts, leave]
     return tuple(sent)
 
 
@@ -89,5 +90,5 @@ def _openers(platform: Platform, line: SiteLine) -> Iterator[str]:
         return
     grammar = Grammar.of(platform)
     for _, ports in groupby(line.ports, key=grammar.port_lists.kind):
-        for part in fitting(list(ports), lambda some: grammar.enter(Context(ContextKind.INTERFACE, tuple(some)))):
+        for part in fitting_ports(grammar, list(ports)):
             yield grammar.enter(Context(ContextKind.INTERFACE, tuple(part)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 from tagloom.errors import PlanError
@@ -62,15 +62,17 @@ class _Changes:
         if not self.grammar.has(key):
             raise PlanError(f"{self.grammar.platform.title} has no line for {key}", _where(self.grammar, context))
         self.steps.append(Step(step, context, self.grammar.line(key, **values), tuple(changes)))
-        if self.grammar.lines[key].enters:
-            self.steps.append(Step(step, context, "exit"))
+        if self.grammar.lines[key].leads_away(len(values.get("vlans", ()))):
+            self.steps.append(Step(step, context, self.grammar.session.leave))
 
     def add_vlans(self, step: str, context: Context, changes: Sequence[Change], *, line: str = "") -> None:
         """Write lines that list the VLANs of `changes`."""
         by_vlan: dict[int, list[Change]] = {}
         for change in changes:
             by_vlan.setdefault(change.vlan, []).append(change)
-        for part in fitting(sorted(by_vlan), lambda some: self.grammar.line(line or step, vlans=some)):
+        key = line or step
+        runs = self.grammar.lines[key].runs if key in self.grammar.lines else 0
+        for part in fitting(sorted(by_vlan), lambda some: self.grammar.line(key, vlans=some), runs):
             self.add(step, context, chain.from_iterable(by_vlan[vlan] for vlan in part), line=line, vlans=part)
 
     def refuse(self, port: int) -> None:
@@ -118,7 +120,7 @@ def lay_out(grammar: Grammar, steps: Iterable[Step]) -> list[Block]:
             blocks[-1][1].extend(text for text, _ in lines)
         else:
             blocks.append((enter, [text for text, _ in lines]))
-    return [(enter, *lines, "exit") if enter else tuple(lines) for enter, lines in blocks]
+    return [(enter, *lines, grammar.session.leave) if enter else tuple(lines) for enter, lines in blocks]
 
 
 def in_order(grammar: Grammar, steps: Iterable[Step]) -> Iterable[tuple[int, Context, list[_Line]]]:
@@ -154,7 +156,7 @@ def _shared(grammar: Grammar, by_context: dict[Context, list[_Line]]) -> Iterabl
             continue
         for texts, contexts in waiting:
             by_port = {each.ports[0]: by_context[each] for each in contexts}
-            for part in fitting(list(by_port), lambda some: grammar.enter(_at(*some))):
+            for part in fitting_ports(grammar, list(by_port)):
                 together = zip(texts, *(by_port[port] for port in part), strict=True)
                 joined = [(text, tuple(chain.from_iterable(c for _, c in same))) for text, *same in together]
                 yield _at(*part), joined
@@ -240,7 +242,7 @@ def _write_ports(todo: _Changes) -> None:
     for change in (change for cell in (Cell.FLOODING, Cell.LEARNING) for change in todo.cells[cell]):
         raise without_floods_by_port(todo.grammar, change.port)
     for change in todo.cells[Cell.MODE]:
-        todo.add(_STEP_OF_MODE[todo.mode(change.port)], _at(change.port), (change,))
+        _write_mode(todo, change)
     switchwide = todo.grammar.switchwide
     for cell in sorted(switchwide):
         _write_switchwide(todo, cell)
@@ -256,8 +258,19 @@ def _write_ports(todo: _Changes) -> None:
             todo.add(f"{late}{_STEP_OF[cell, after]}", context, (change,), line=_STEP_OF[cell, after])
         else:
             todo.add(_STEP_OF[cell, after], context, (change,))
-        if cell is Cell.NEGOTIATION and not after:
+        if cell is Cell.NEGOTIATION and not after and todo.grammar.has("duplex"):
             todo.add("duplex", context)  # without negotiation a link may fall to half duplex (6024 manual p. 61)
+
+
+def _write_mode(todo: _Changes, change: Change) -> None:
+    """Write the line of a port's mode, and where the family has one, the line by which it takes what it must take."""
+    grammar, mode, context = todo.grammar, todo.mode(change.port), _at(change.port)
+    if grammar.changes_by_access and {change.before, mode} == {PortMode.TRUNK, PortMode.GENERAL}:
+        rule = f"a {grammar.platform.title} makes a trunk a general (hybrid) port by way of access mode, in VLAN 1"
+        raise PlanError(rule, _where(grammar, context), "make it an access port by hand, while nothing depends on it")
+    todo.add(_STEP_OF_MODE[mode], context, (change,))
+    if grammar.has("source_unchecked") and PortMode.GENERAL in (change.before, mode):
+        todo.add("source_unchecked" if mode is PortMode.GENERAL else "source_checked", context)
 
 
 def _write_switchwide(todo: _Changes, cell: Cell) -> None:
@@ -295,7 +308,7 @@ def _write_entries(todo: _Changes) -> None:
             line = grammar.entry_line(change.vlan, change.mac, change.after)  # type: ignore[arg-type]  # an entry cell holds ports
             todo.steps.append(Step("entry", context, line, (change,)))
         elif change.vlan not in todo.deleted:
-            todo.add("no_entry", context, (change,), mac=change.mac, vlan=change.vlan)
+            todo.add("no_entry", context, (change,), mac=change.mac, vlan=change.vlan, ports=change.before)
 
 
 def _write_switch(todo: _Changes) -> None:
@@ -319,12 +332,31 @@ def _turned(todo: _Changes, *, on: bool) -> bool:
     return any(bool(change.after) is on for change in todo.cells[Cell.SPANNING_TREE])
 
 
-def fitting(items: list[int], write: Callable[[list[int]], str]) -> list[list[int]]:
-    """Halve a list until each part makes a line that is short enough."""
+def fitting(items: list[int], write: Callable[[list[int]], str], runs: int = 0) -> list[list[int]]:
+    """Cut a list into parts of `runs` ranges at most (0 = any number), and halve these until each line is short enough.
+
+    >>> fitting([1, 2, 3, 7, 9], str, runs=2)
+    [[1, 2, 3, 7], [9]]
+    """
+    if runs and len(cut := _cut(items, runs)) > 1:
+        return [part for some in cut for part in fitting(some, write)]
     if len(items) == 1 or len(write(items)) <= LONGEST_LINE:
         return [items]
     half = len(items) // 2
     return [*fitting(items[:half], write), *fitting(items[half:], write)]
+
+
+def _cut(items: list[int], runs: int) -> list[list[int]]:
+    """Cut ascending numbers behind every so many ranges of them."""
+    begins = [at for at, item in enumerate(items) if at == 0 or item != items[at - 1] + 1][::runs]
+    return [items[low:high] for low, high in pairwise([*begins, len(items)])]
+
+
+def fitting_ports(grammar: Grammar, ports: list[int]) -> list[list[int]]:
+    """Cut a list of ports into those that one line enters: all that fit in it, or one where there are no ranges."""
+    if "interface_range" not in grammar.lines:
+        return [[port] for port in ports]
+    return fitting(ports, lambda some: grammar.enter(_at(*some)))
 
 
 def _at(*ports: int) -> Context:

@@ -21,7 +21,7 @@ from tagloom.records.switch_state import (
     PortMode,
     SwitchState,
 )
-from tagloom.render.steps import check_name, fitting, outside_general, same_for_all, without_floods_by_port
+from tagloom.render.steps import check_name, fitting, fitting_ports, outside_general, same_for_all, without_floods_by_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -98,8 +98,10 @@ class SwitchLines:
             raise PlanError(f"{grammar.platform.title} has no line for {key}", self._where or "the switch itself")
         named = dict(zip(grammar.parameters(key), values, strict=True))
         if "vlans" in named:
-            parts = fitting(list(named["vlans"]), lambda some: grammar.line(key, vlans=some))
-            return "\n".join(grammar.line(key, vlans=part) for part in parts)
+            line = grammar.lines[key]
+            parts = fitting(list(named["vlans"]), lambda some: grammar.line(key, vlans=some), line.runs)
+            leave = f"\n{grammar.session.leave}" if line.enters_one else ""
+            return "\n".join(grammar.line(key, vlans=part) + leave * line.leads_away(len(part)) for part in parts)
         return grammar.line(key, printed=True, **named)
 
     def enter_vlan(self, vlan: int) -> str:
@@ -124,7 +126,7 @@ class SwitchLines:
         self._where = ""
         count = len(self._blocks)
         for (_, text), numbers in groups.items():
-            for part in fitting(numbers, self._enter):
+            for part in fitting_ports(grammar, numbers):
                 self._blocks.append((self._enter(part), text))
         return _BLOCK * (len(self._blocks) - count)
 
@@ -142,12 +144,12 @@ class SwitchLines:
         if len(between) != len(self._blocks):
             places = f"{len(self._blocks)} blocks of ports in {len(between)} places"
             raise InputError([Finding("templates", "each block of ports where it was printed", places)])
-        parts, opened = [first], ""
+        parts, opened, leave = [first], "", f"{self.grammar.session.leave}\n"
         for (enter, lines), after in zip(self._blocks, between, strict=True):
             if enter == opened:
-                parts[-1:] = [lines, "exit\n"]  # in the place of the block's end
+                parts[-1:] = [lines, leave]  # in the place of the block's end
             else:
-                parts += [f"{enter}\n{lines}", "exit\n"]
+                parts += [f"{enter}\n{lines}", leave]
             parts += [after] if after else []
             opened = "" if after else enter
         return "".join(parts)
