@@ -26,6 +26,7 @@ MODELS = (
     "cisco-cbs350-24t-4g",
     "linux-bridge",
     "mikrotik-crs326-24g-2s",
+    "hpe-5130-24g-4sfp",
 )
 REAL = os.environ.get("TAGLOOM_SWITCH", "")
 

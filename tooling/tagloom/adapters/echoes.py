@@ -10,7 +10,7 @@ _ECHO_ENDS = re.compile(r"[ \t\a]{0,256}\n")
 _LEAST_TAIL = 8  # characters of a line's end that a screen shows behind a $, which stands for what has left it
 _SHARE = 0.6  # of a line: what is shown of it where characters are missing
 _LEAST = 4
-_SIGNS = (">", "#")
+_SIGNS = (">", "#", "]")
 
 
 def echo_end(text: str, line: str) -> int:
@@ -39,7 +39,7 @@ def damaged(text: str, line: str) -> tuple[str, int]:
     end = 0
     for row in text.split("\n")[:-1]:
         end += len(row) + 1
-        words = re.split(r"[>#] ?", row, maxsplit=1)[-1].strip()
+        words = re.split(r"[>#\]] ?", row, maxsplit=1)[-1].strip()
         if len(line) >= _LEAST and _SHARE * len(line) <= len(words) < len(line) and _is_subsequence(words, line):
             return words, end
     return "", 0

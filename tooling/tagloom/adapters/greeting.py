@@ -10,7 +10,7 @@ LOG_TIME = r"\d\d-\w{3}-\d{4} \d\d:\d\d:\d\d"
 LOG_LINE = re.compile(rf"^{LOG_TIME} {{0,4}}:? {{0,4}}%.*\n?", re.MULTILINE)  # a switch speaks unasked
 _LOGGED = re.compile(rf" {{0,8}}{LOG_TIME} {{0,4}}:? {{0,4}}%[^\n]*\n?")
 PAGER = r"(?:More: <space>.{0,80}<(?:return|CR)> ?|--More-- or \(q\)uit)"
-_MORE = r"^(?:-{2,8} ?More ?-{2,8}|<-{1,8} ?More ?-{1,8}>) ?"
+_MORE = r"^ {0,4}(?:-{2,8} ?More ?-{2,8}|<-{1,8} ?More ?-{1,8}>) ?"
 # More may follow it, or it is the switch's own text.
 VAGUE_PAGER = re.compile(rf"(?:{_MORE}|^Press any key to continue[^\n]{{0,40}})\Z", re.MULTILINE)
 _USER = r"(?:user ?name|user|login) ?: ?"

@@ -51,19 +51,20 @@ _PIECE_BYTES = 65536
 # No pattern below may match more than so many characters: what is further back has been searched for good.
 _TAIL = 512
 # Every repetition is bounded or cannot fail once begun: the time to search a text is a multiple of its length.
-_SAVE_QUESTION = r"\(Y/N\)(?:\[[YN]\])? ?\??|\[Yes/press any key for no\]\.*"
+_SAVE_QUESTION = r"\(Y/N\)(?:\[[YN]\])? ?\??|\[Yes/press any key for no\]\.*|\[Y/N\]:"
 _SAVED = re.compile(r"(?<!un)succe(?:eded|ssful)|Configuration Saved", re.IGNORECASE)
+_CONFIG_MODE, _SYSTEM_VIEW = "(config)", "[]"
 _NOT_SAVED = re.compile(r"unsuccessful|not saved|copy.{0,80}fail", re.IGNORECASE)
 _SUBMODES_DEEP = 4
 _QUESTIONS = 3  # of one command
 _ERASE = "\x08"
 _NO_WORD = "zzqq"  # is refused by every command line, alone and behind any line of ours
-_CONFIG_MODE = "(config)"
 # What makes answers come whole, as netmiko's drivers have it; a line that a firmware does not know is refused, no more.
 _PAGING_OFF = {
     "dell_powerconnect": ("terminal datadump", "terminal length 0"),  # 34xx and 53xx; 55xx
     "cisco_s300": ("terminal width 511", "terminal datadump"),
     "dell_os6": ("terminal length 0",),
+    "hp_comware": ("screen-length disable",),
 }
 # A console that has said what it waits for says no more for so long, where the inventory calls it fast and where not.
 _FAST_SILENCE_SECONDS, _SILENCE_SECONDS = 0.05, 0.3
@@ -72,7 +73,6 @@ _TYPINGS = 8  # of one line, of which the console loses characters
 _TYPED_AT_ONCE = 8  # characters, once some were lost: a UART keeps 16
 _ADVICE = "say tagloom_careful: true if it loses what is typed, tagloom_echo: false if it only shows it so"
 _BELLS = re.compile(r"^\a+", re.MULTILINE)  # before an error
-_NAMES_HOST = "hostname "
 _FLAG = TypeAdapter(bool)  # from a command line's key=value it comes as text
 
 # Without a handler of its own, paramiko's tracebacks of every refused connection would reach standard error.
@@ -117,13 +117,17 @@ def shown(answer: str) -> str:
     return printable(words if len(words) <= SHOWN_CHARACTERS else f"{words[:SHOWN_CHARACTERS]} ...")
 
 
-def _prompt_of(*names: str) -> re.Pattern[str]:
-    """Return the prompt of a switch of one of some names.
+def _prompt_of(*names: str, brackets: bool = False) -> re.Pattern[str]:
+    """Return the prompt of a switch of one of some names, ``NAME(mode)#`` or in `brackets` ``<NAME>`` and ``[NAME-mode]``.
 
-    A line of an answer may begin like the prompt: nothing but a log line stands behind the prompt itself.
+    A line of an answer may begin like the prompt: nothing but a log line stands behind the prompt itself. The group is
+    the mode, with its parentheses, or without brackets and None where it is none.
     """
     any_of = "|".join(map(re.escape, names))
     behind = rf"(?=[ \t]{{0,8}}(?:$|{LOG_TIME}))"
+    if brackets:
+        inside = rf"<(?:{any_of})>|\[(?:{any_of})((?:-[^\]\n]{{0,64}})?)\]"
+        return re.compile(rf"^\a{{0,4}}(?:{inside}){behind}", re.MULTILINE)
     return re.compile(rf"^\a{{0,4}}(?:{any_of})(\([^)\n]{{0,64}}\))?[#>]{behind}", re.MULTILINE)
 
 
@@ -530,7 +534,7 @@ class SshSwitch(Session):
 
     def __init__(self, name: str, platform: Platform, access: Access) -> None:
         super().__init__(name, platform, access)
-        self._is_error = Grammar.of(platform).is_error
+        self._is_error, self._words = Grammar.of(platform).is_error, Grammar.of(platform).session
         self._host = ""  # what the prompt begins with
         self._careful = access.careful
         self._lossy = False  # whether it has lost characters that came at once
@@ -538,18 +542,18 @@ class SshSwitch(Session):
         self._mode = ""  # what the last prompt had between its parentheses, with them; "" = privileged exec
 
     def _ask_identity(self) -> str:
-        """Return `show system`, and `show version` of those that have no such page."""
-        pages = (self._exchange("show system"), self._exchange("show version"))
+        """Return the pages in which it says what it is, of those that it has."""
+        pages = [self._exchange(page) for page in self._words.versions]
         return "\n".join(page for page in pages if not self._is_error(page))
 
     def still_answers(self) -> None:
         """Ask what time it is; a switch that has no clock says so, which is as good."""
-        self._exchange("show clock")
+        self._exchange(self._words.clock)
 
     def running_configuration(self) -> str:
         """Return the running configuration as the switch shows it, secrets and all."""
-        text = self._exchange("show running-config")
-        self._check("show running-config", text)
+        text = self._exchange(self._words.running)
+        self._check(self._words.running, text)
         return text.strip("\n") + "\n"
 
     def address_table(self) -> str:
@@ -575,7 +579,8 @@ class SshSwitch(Session):
     def erases(self) -> bool:
         """Return whether Backspace takes back what was typed: only then `help` may be asked for at lines that act."""
         allowance = self._allowance()
-        self._write_paced(f"show clock{_ERASE * len('show clock')}{_NO_WORD}\n", "Backspace", allowance)
+        clock = self._words.clock
+        self._write_paced(f"{clock}{_ERASE * len(clock)}{_NO_WORD}\n", "Backspace", allowance)
         while True:
             text = self._until(self._prompt, "Backspace", allowance)[0]
             if _NO_WORD in text or not self._access.echo:  # else it is a prompt of before
@@ -619,7 +624,7 @@ class SshSwitch(Session):
 
     def startup_configuration(self) -> str | None:
         """Return the startup configuration as the switch shows it, "" where it has none or does not show it."""
-        text = self._exchange("show startup-config")
+        text = self._exchange(self._words.startup)
         return "" if self._is_error(text) else text.strip("\n") + "\n"
 
     def send(self, lines: Sequence[str]) -> tuple[tuple[str, str], ...]:
@@ -637,13 +642,15 @@ class SshSwitch(Session):
 
     def _send(self, lines: Sequence[str]) -> tuple[tuple[str, str], ...]:
         transcript: list[tuple[str, str]] = []
-        self._check("configure", self._exchange("configure"))
-        if self._mode != _CONFIG_MODE:
-            raise DeviceError(self.name, "configure", f"the prompt is not that of {_CONFIG_MODE} afterwards")
+        enters, config = self._words.configure, _SYSTEM_VIEW if self._words.brackets else _CONFIG_MODE
+        self._check(enters, self._exchange(enters))
+        if self._mode != config:
+            raise DeviceError(self.name, enters, f"the prompt is not that of {config} afterwards")
         for line in lines:
             self.before_line(line)
-            if line.startswith(_NAMES_HOST):  # the prompt that answers has the new name
-                self._prompt = _prompt_of(self._host, line.removeprefix(_NAMES_HOST).strip().strip("\"'"))
+            first, _, named = line.partition(" ")
+            if first == self._words.names_host:  # the prompt that answers has the new name
+                self._prompt = _prompt_of(self._host, named.strip().strip("\"'"), brackets=self._words.brackets)
             answer = self._exchange(line)
             if self._is_error(answer):
                 with contextlib.suppress(DeviceError):
@@ -653,14 +660,14 @@ class SshSwitch(Session):
             transcript.append((line, answer))
         left_in = self._mode
         self._leave_configuration()
-        if left_in != _CONFIG_MODE:
-            raise DeviceError(self.name, lines[-1], f"the batch ended in {left_in or 'exec'}, not at {_CONFIG_MODE}")
+        if left_in != config:
+            raise DeviceError(self.name, lines[-1], f"the batch ended in {left_in or 'exec'}, not at {config}")
         return tuple(transcript)
 
     def save(self, text: str = "") -> bool:
         """Copy the running to the startup configuration, answer the switch's question, and see that it was done."""
         del text  # the switch knows what it holds
-        command = "copy running-config startup-config"
+        command = self._words.save
         said = self.agree(command)
         if not _SAVED.search(said) or _NOT_SAVED.search(said) or self._is_error(said):
             raise DeviceError(self.name, command, shown(said) or "the switch did not say that it saved")
@@ -715,9 +722,11 @@ class SshSwitch(Session):
         greeting = self._greet(Greeting(self.name, access.user, access.password))
         if len(greeting.name) > PROMPT_CHARACTERS:
             raise DeviceError(self.name, "login", f"a prompt of {len(greeting.name)} characters")
-        self._host, self._prompt, self._mode = greeting.name, _prompt_of(greeting.name), greeting.mode
+        brackets = self._words.brackets
+        self._host = greeting.name.removeprefix("<") if brackets else greeting.name
+        self._prompt, self._mode = _prompt_of(self._host, brackets=brackets), greeting.mode
         self._leave_configuration()
-        if greeting.sign == ">":
+        if greeting.sign == ">" and self._words.enable:
             self._write("enable\n", "enable")
             enabled = self._greet(Greeting(self.name, access.user, access.enable_password, greeting.name))
             if enabled.sign != "#":
@@ -740,7 +749,7 @@ class SshSwitch(Session):
 
     def _leave(self) -> None:
         self._leave_configuration()
-        super()._leave()
+        self._write(f"{self._words.leave}\n", self._words.leave)
 
     def _settle(self, command: str) -> None:
         """Forget what is printed yet: where nothing is echoed, the prompt of an empty command is like the next one."""
@@ -751,8 +760,8 @@ class SshSwitch(Session):
         for _ in range(_SUBMODES_DEEP):
             if not self._mode:
                 return
-            self._exchange("exit")
-        raise DeviceError(self.name, "exit", f"does not leave {self._mode}")
+            self._exchange(self._words.leave)
+        raise DeviceError(self.name, self._words.leave, f"does not leave {self._mode}")
 
     # One line and its answer
 
@@ -765,13 +774,19 @@ class SshSwitch(Session):
             text, found = self._until(stop, line, allowance, VAGUE_PAGER)
             pieces.append(text)
             if prompt := self._prompt.match(found):
-                self._mode = prompt[1] or ""
+                self._mode = self._mode_of(prompt)
                 break
             self._write(" ", line)  # old firmware without a way to turn paging off
         answer = "".join(pieces)
         if not self._access.echo:
             answer = answer.replace(line, "", 1)
         return printable(_BELLS.sub("", ERASED.sub("", LOG_LINE.sub("", answer))))
+
+    def _mode_of(self, prompt: re.Match[str]) -> str:
+        """Return what a prompt says of where the session stands, "" for where nothing can be configured."""
+        if self._words.brackets:
+            return "" if prompt[1] is None else f"[{prompt[1]}]"
+        return prompt[1] or ""
 
     def _check(self, line: str, answer: str) -> None:
         if self._is_error(answer):

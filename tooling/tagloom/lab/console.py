@@ -97,10 +97,27 @@ FAMILIES = {
         blank_after=True,
         exit_closes=False,
     ),
+    "comware": Family(  # what is saved, and where it leads, is said in comware_console.py
+        user_question="login: ",
+        login_in_shell=False,
+        page_lines=24,
+        pager="  ---- More ----",
+        pager_wipe="\x1b[16D" + " " * 16 + "\x1b[16D",
+        repeats_header=False,
+        save_question="",
+        save_by_key=False,
+        saved="",
+        not_saved="",
+        paging_off="screen-length disable",
+        paging_on="undo screen-length disable",
+        after_prompt="",
+        blank_after=False,
+        exit_closes=True,
+    ),
 }
 
 
-def _is(line: str, pattern: str) -> bool:
+def is_abbreviated(line: str, pattern: str) -> bool:
     """Return whether the words of a line abbreviate those of a command, as `conf` does `configure`."""
     typed, words = line.lower().split(), pattern.split()
     return len(typed) == len(words) and all(w.startswith(t) for t, w in zip(typed, words, strict=True))
@@ -293,7 +310,7 @@ class Console:
         return lead + text.replace("\n", _RETURN) + _RETURN + blank + self._prompt()
 
     def _refuse(self, error: str) -> str:
-        return self._answer(self._grammar.error(error, caret="") if error == "unknown" else self._grammar.error(error))
+        return self._answer(self._grammar.error(error, caret=""))
 
     def _page(self, page: shows.Page) -> str:
         self._header = page.lines[: page.header] if self.family.repeats_header else ()
@@ -362,15 +379,15 @@ class Console:
 
     def _exec(self, line: str) -> str:
         device, family = self.device, self.family
-        if any(_is(line, word) for word in ("quit", "logout")) or (
-            _is(line, "exit") and (family.exit_closes or not self._privileged)
+        if any(is_abbreviated(line, word) for word in ("quit", "logout")) or (
+            is_abbreviated(line, "exit") and (family.exit_closes or not self._privileged)
         ):
             self.close()
             return ""
-        if _is(line, "exit") or _is(line, "disable"):
+        if is_abbreviated(line, "exit") or is_abbreviated(line, "disable"):
             self._privileged = False
             return self._answer()
-        if _is(line, "enable"):
+        if is_abbreviated(line, "enable"):
             self._privileged = True
             return self._answer()
         if line in (family.paging_off, family.paging_on):
@@ -384,7 +401,7 @@ class Console:
             Grammar.of(device.platform).shows_addresses: shows.address_table,
         }
         for command, page in pages.items():
-            if _is(line, command):
+            if is_abbreviated(line, command):
                 return self._page(page(device))
         if port := re.fullmatch(
             r"show interfaces switchport (?:ethernet )?(\S+)", self._grammar.port_lists.shorten(line)
@@ -397,7 +414,7 @@ class Console:
 
     def _privileged_exec(self, line: str) -> str:
         device, family = self.device, self.family
-        if _is(line, "configure") or _is(line, "configure terminal"):
+        if is_abbreviated(line, "configure") or is_abbreviated(line, "configure terminal"):
             if (
                 device.quirks.locked
                 or device.locked
@@ -411,9 +428,9 @@ class Console:
             ("show running-config", device.running_config),
             ("show startup-config", device.startup_config),
         ):
-            if _is(line, words):
+            if is_abbreviated(line, words):
                 return self._page(shows.Page(tuple(text_of().splitlines())))
-        if _is(line, "copy running-config startup-config"):
+        if is_abbreviated(line, "copy running-config startup-config"):
             text = family.save_question.replace("\n", _RETURN)
             if family.save_by_key:
                 self._on_key = self._save_key
@@ -423,7 +440,7 @@ class Console:
             ("delete startup-config", "Delete startup-config? (y/n) ", self._delete_line),
             ("reload", "This will reset the switch. Do you want to continue? (y/n) ", self._reload_line),
         ):
-            if _is(line, words):
+            if is_abbreviated(line, words):
                 return self._ask(question, answer)
         if (said := self._of_scheduled_reload(line)) is not None:
             return said
@@ -482,10 +499,10 @@ class Console:
         words, left = self._grammar.scheduled_reload, self.device.reloads_in()
         if words is None:
             return None
-        if _is(line, words.show):
+        if is_abbreviated(line, words.show):
             shown = f"Image reload scheduled for later (in {left / 60:.0f} minutes)" if left is not None else ""
             return self._answer(shown or "No scheduled reload")
-        if _is(line, words.call_off):
+        if is_abbreviated(line, words.call_off):
             self.device.schedule(0)
             return self._answer("Reload cancelled.")
         if found := re.fullmatch(words.arm.format(minutes=r"(\d{1,5})"), line):
@@ -519,7 +536,7 @@ class Console:
         context = editing.context
         if self._block or (context == CONFIG and self._opens_block(line)):
             return self._answer(self._take_in_block(line))
-        if context == CONFIG and _is(line, "crypto key generate rsa"):  # which no configuration shows
+        if context == CONFIG and is_abbreviated(line, "crypto key generate rsa"):  # which no configuration shows
             device.has_host_key = True
             return self._answer(
                 "RSA key generation started, this may take a few minutes....\nRSA key generation complete."

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tagloom.errors import Finding, InputError
 from tagloom.lab import linux_pages, routeros_pages, routeros_system
+from tagloom.lab.comware_pages import as_displayed
 from tagloom.lab.faults import Faults
 from tagloom.platforms import iproute2, routeros
 from tagloom.platforms.factory import factory
@@ -79,7 +80,7 @@ class Quirks:
 
 USER_KEYS = "crypto key pubkey-chain ssh"  # the block of users' keys
 # Lines of which a later one replaces an earlier one.
-_SINGLE = re.compile(r"hostname|description|mtu|ip address|enable password|username \S+")
+_SINGLE = re.compile(r"hostname|sysname|description|mtu|ip address|enable password|username \S+")
 
 
 @dataclass(slots=True)
@@ -100,7 +101,7 @@ class UnmanagedConfig:
     def take(self, header: str, line: str) -> None:
         """Keep a typed line, or remove what its `no` form names."""
         words = " ".join(line.split())
-        bare = words.removeprefix("no ")
+        bare = words.removeprefix("no ").removeprefix("undo ")
         lines = self.blocks.setdefault(header, [])
         single = _SINGLE.match(bare)
         if words != bare or single:
@@ -111,11 +112,10 @@ class UnmanagedConfig:
         if not lines:
             del self.blocks[header]
 
-    @property
-    def text(self) -> str:
-        """Return the lines as a running configuration shows them: blocks first, then what is global."""
+    def shown(self, leave: str = "exit") -> str:
+        """Return the lines as a running configuration shows them: blocks first, each left by a word, then what is global."""
         parts = [
-            "\n".join([header, *lines, "exit", *(["exit"] if header == USER_KEYS else [])])
+            "\n".join([header, *lines, leave, *([leave] if header == USER_KEYS else [])])
             for header, lines in sorted(self.blocks.items())
             if header and lines
         ]
@@ -133,6 +133,8 @@ class UnmanagedConfig:
         users = f"username plant password {number:032x} level 15 encrypted"
         everywhere = [users, "snmp-server community watchtower ro", "logging 192.0.2.254", f"hostname {name}"]
         grammar = Grammar.of(platform)
+        if grammar.code == "comware":
+            return cls(_born_comware(name, number, grammar, used_ports))
         ros = grammar.code == "ros"
         blocks = {"": everywhere if ros else [address, *everywhere]}  # 62xx: the address of VLAN 1 is a global line
         if ros:
@@ -141,6 +143,21 @@ class UnmanagedConfig:
         if spare:
             blocks[grammar.enter(Context(ContextKind.INTERFACE, spare[-1:]))] = ["description spare-for-plant"]
         return cls(blocks)
+
+
+def _born_comware(name: str, number: int, grammar: Grammar, used_ports: Collection[int]) -> dict[str, list[str]]:
+    """Return the lines by block that the plant's people had on a Comware switch, as `UnmanagedConfig.born` does."""
+    everywhere = ["snmp-agent community read watchtower", "info-center loghost 192.0.2.254", f"sysname {name}"]
+    blocks = {
+        "": everywhere,
+        "local-user plant class manage": [f"password hash $h$6${number:032x}", "service-type ssh"],
+        "interface Vlan-interface1": [f"ip address 192.0.2.{number % 250 + 1} 255.255.255.0"],
+    }
+    ports = grammar.platform.physical_ports
+    spare = tuple(port for port in range(1, ports + 1) if port not in used_ports)
+    if spare:
+        blocks[grammar.enter(Context(ContextKind.INTERFACE, spare[-1:]))] = ["description spare-for-plant"]
+    return blocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +279,7 @@ class Device:
     @property
     def hostname(self) -> str:
         """Return the name in the prompt; a switch without one says `console`, RouterOS `MikroTik`."""
-        named = [line for line in self.foreign.blocks.get("", []) if line.startswith("hostname ")]
+        named = [line for line in self.foreign.blocks.get("", []) if line.startswith(("hostname ", "sysname "))]
         return named[-1].split(None, 1)[1].strip('"') if named else ("MikroTik" if self.is_routeros else "console")
 
     def configuration(self) -> Configuration:
@@ -321,11 +338,13 @@ class Device:
 
     def _text(self, state: SwitchState, foreign: UnmanagedConfig) -> str:
         body, tail = self.render(state).rstrip("\n"), ""
+        if Grammar.of(self.platform).code == "comware":
+            return as_displayed(f"{body}\nquit\n{foreign.shown('quit')}")
         if (
             Grammar.of(self.platform).code == "fastpath"
         ):  # the whole stands between `configure` and this family's last `exit`
             body, tail = body.removesuffix("exit").rstrip("\n"), "exit\n"
-        return f"{body}\n{foreign.text}{tail}"
+        return f"{body}\n{foreign.shown()}{tail}"
 
     def reset(self) -> None:
         """Delete the startup configuration, host keys and files: the next boot finds the switch as the factory made it.

@@ -19,15 +19,18 @@ EXEC = ("configure", "copy", "delete", "disable", "exit", "reload", "show", "ter
 RETURN = "<cr>"
 
 
-def help_page(grammar: Grammar, kind: ContextKind | None, typed: str) -> list[str] | None:
+def help_page(
+    grammar: Grammar, kind: ContextKind | None, typed: str, commands: tuple[str, ...] = EXEC
+) -> list[str] | None:
     """Return the lines for what was typed before the `?` in a context, None for privileged exec; None for no such line.
 
+    `commands` are those of privileged exec.
     A word that is not ended by a blank is completed, one that is has its followers listed.
     """
     words = typed.split()
     begun = words.pop() if words and not typed.endswith(" ") else ""
     if kind is None:
-        return _of_exec(grammar, words, begun)
+        return _of_exec(grammar, words, begun, commands)
     nodes = [grammar.trees[kind]]
     for word in words:
         nodes = [found for node in nodes for found in _following(node, word)]
@@ -40,11 +43,11 @@ def help_page(grammar: Grammar, kind: ContextKind | None, typed: str) -> list[st
     return _page(offered) if offered else None
 
 
-def _of_exec(grammar: Grammar, words: list[str], begun: str) -> list[str] | None:
+def _of_exec(grammar: Grammar, words: list[str], begun: str, commands: tuple[str, ...]) -> list[str] | None:
     """Return the lines for privileged exec, of which only a reload at a set time is known in its words."""
     found = grammar.scheduled_reload
-    offered: tuple[str, ...] = () if words else EXEC
-    if words == ["show"]:
+    offered: tuple[str, ...] = () if words else commands
+    if words == ["show"] and "show" in commands:
         offered = ("interfaces", "running-config", "startup-config", "system", "version", "vlan")
         offered += ("reload",) if found is not None else ()
     elif found is not None and words == ["reload"]:

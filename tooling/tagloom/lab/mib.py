@@ -372,7 +372,7 @@ def _description(device: Device) -> str:
 
 
 def _best_mbps(port: str) -> int:
-    return 10_000 if port.lower().startswith(("te", "1/xg", "xg")) else 1_000
+    return 10_000 if port.lower().startswith(("te", "1/xg", "xg", "fge")) else 1_000
 
 
 def _text(words: str) -> bytes:

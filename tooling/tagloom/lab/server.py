@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import asyncssh
 
+from tagloom.lab.comware_console import ComwareConsole
 from tagloom.lab.console import FAMILIES, Console
 from tagloom.lab.faults import BOOTS, LASTING
 from tagloom.lab.manners import Mannered, manner
@@ -106,6 +107,12 @@ def mannered(device: Device, console: Console | ShellConsole | RouterOsConsole) 
     return Mannered(console, manner(device.manner, shell=not device.has_modes)) if device.manner else console
 
 
+def console_of(device: Device, *, serial: bool = False, known: bool = False) -> Console:
+    """Return a session at a console of modes, of the kind that the switch's family has."""
+    kind = ComwareConsole if Grammar.of(device.platform).code == "comware" else Console
+    return kind(device, serial=serial, known=known)
+
+
 def new_console(
     device: Device, *, serial: bool = False, known: bool = False, user: str = ""
 ) -> Console | ShellConsole | RouterOsConsole:
@@ -114,7 +121,7 @@ def new_console(
     One who is `known` is asked nothing.
     """
     if device.has_modes:
-        return Console(device, serial=serial, known=known)
+        return console_of(device, serial=serial, known=known)
     return ShellConsole(device) if device.is_linux else RouterOsConsole(device, serial=serial, user=user)
 
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x08+ *\x08*")
-_PAGER = re.compile(r"(?:More: <space>,[^\n]*?One line: <return>|--More-- or \(q\)uit) ?")
+_PAGER = re.compile(r"(?:More: <space>,[^\n]*?One line: <return>|--More-- or \(q\)uit|  ---- More ----) ?")
 _LOG = r"\d{2}-\w{3}-\d{4} \d{2}:\d{2}:\d{2} *:? *%"  # which ROS prints into the session
 # A prompt, with what was typed behind it; host names may hold blanks. The strict form leaves rows of tables alone,
 # which may have a # in a name: it has no two blanks in a row.
-NOISE = re.compile(rf"{_LOG}|[\w .@-]+(\([\w/ -]*\))?[#>]")
+_VIEW = r"<[\w.@-]+>|\[[\w.@/-]+\]"  # the prompts of Comware
+NOISE = re.compile(rf"{_LOG}|[\w .@-]+(\([\w/ -]*\))?[#>]|{_VIEW}")
 _NO_BLANK = re.compile(r"[^\S \t\r]")
 # What alone of it may stand between the lines of a text that is to be proven: a log line, or a prompt with no command
 # behind it that could change anything.
-PROMPT = re.compile(rf"{_LOG}|[\w.@-]+(\([\w/ -]*\))?[#>] ?((show|terminal|more) .*|exit|end|quit)?$")
-_STRICT = re.compile(rf"{_LOG}|\w[\w.@-]*( [\w.@-]+)*(\([\w/ -]*\))?[#>] ?(\S+( \S+)*)?$")
+PROMPT = re.compile(rf"{_LOG}|[\w.@-]+(\([\w/ -]*\))?[#>] ?((show|terminal|more) .*|exit|end|quit)?$|(?:{_VIEW})((display|screen-length) .*|quit|return)?$")
+_STRICT = re.compile(rf"{_LOG}|\w[\w.@-]*( [\w.@-]+)*(\([\w/ -]*\))?[#>] ?(\S+( \S+)*)?$|(?:{_VIEW})(\S+( \S+)*)?$")
 
 
 def clean_lines(text: str) -> list[str]:

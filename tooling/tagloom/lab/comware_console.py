@@ -1,0 +1,171 @@
+"""One login's conversation with a switch that runs Comware: user view, system view, and the views inside it (sans-I/O)."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tagloom.lab import comware_pages as pages
+from tagloom.lab.console import LOCKED, Console, is_abbreviated
+from tagloom.lab.help_pages import help_page
+from tagloom.lab.shows import Page
+from tagloom.platforms.grammar import CONFIG, ContextKind
+from tagloom.platforms.harmless import harmless
+from tagloom.platforms.interpreter import Interpreter
+from tagloom.records.transcript import HELP, SHOW
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+EXEC = ("display", "quit", "reboot", "reset", "save", "screen-length", "system-view")
+KEYS_MADE = "public-key local create rsa"
+_SAVED = "Validating file. Please wait...\nSaved the current configuration to mainboard device successfully."
+# Said by public sessions of switches; who types "save force" is asked nothing.
+_SAVE_QUESTIONS = (
+    "The current configuration will be written to the device. Are you sure? [Y/N]:",
+    "Please input the file name(*.cfg)[flash:/startup.cfg]\n"
+    "(To leave the existing filename unchanged, press the enter key):",
+    "flash:/startup.cfg exists, overwrite? [Y/N]:",
+)
+_MODULUS = (
+    "The range of public key modulus is (512 ~ 4096).\n"
+    "If the key modulus is greater than 512, it will take a few minutes.\n"
+    "Press CTRL+C to abort.\n"
+    "Input the modulus length [default = 1024]:"
+)
+
+
+class ComwareConsole(Console):
+    """Answer the keys of one session on a switch with Comware."""
+
+    def _prompt_text(self) -> str:
+        if self._block:
+            return f"[{self.device.hostname}-{self._block.replace('interface ', '').split(' class')[0].replace(' ', '-')}]"
+        if self._editing is not None:
+            return self._grammar.prompt(self.device.hostname, self._editing.context)
+        return f"<{self.device.hostname}>"
+
+    def _help(self) -> str:
+        kind = None if self._editing is None else self._editing.context.kind
+        played = self._played(HELP, self._line)
+        lines = played.split("\n") if played is not None else help_page(self._grammar, kind, self._line, EXEC)
+        text = self._grammar.error("unknown", caret="") if lines is None else "\n".join(lines)
+        return text.strip("\n").replace("\n", "\r\n") + "\r\n"
+
+    def _answer_to(self, line: str) -> str:
+        if self._editing:
+            return self._configure_line(self._editing, line)
+        played = self._played(SHOW, line)
+        return self._exec(line) if played is None else self._page(Page(tuple(played.split("\n"))))
+
+    def _exec(self, line: str) -> str:
+        device, family = self.device, self.family
+        if is_abbreviated(line, "quit"):
+            self.close()
+            return ""
+        if line in (family.paging_off, family.paging_on):
+            self._paging = line == family.paging_on
+            return self._answer()
+        if is_abbreviated(line, "system-view"):
+            return self._system_view()
+        if (page := self._displayed(line)) is not None:
+            return self._page(page)
+        if is_abbreviated(line, "save force"):
+            device.save()
+            return self._answer(_SAVED)
+        if is_abbreviated(line, "save"):
+            return self._save_question(0)
+        for words, question, done in (
+            ("reset saved-configuration", "The saved configuration file will be erased. Are you sure? [Y/N]:", "erase"),
+            ("reboot", "This command will reboot the device. Continue? [Y/N]:", "reboot"),
+        ):
+            if is_abbreviated(line, words):
+                return self._ask(question, partial(self._done, done))
+        return self._refuse("incomplete" if line in ("display", "reset") else "unknown")
+
+    def _displayed(self, line: str) -> Page | None:
+        """Return the page that a line asks for, None where it asks for none; `display` works in every view."""
+        device = self.device
+        texts: dict[str, Callable[[], str]] = {
+            "display current-configuration": device.running_config,
+            "display saved-configuration": device.startup_config,
+            "display clock": lambda: "00:00:00.000 UTC Sat 01/01/2000",
+        }
+        for words, text_of in texts.items():
+            if is_abbreviated(line, words):
+                return Page(tuple(text_of().splitlines()))
+        shown = {
+            "display version": pages.version,
+            "display device manuinfo": pages.manufacture,
+            "display vlan all": pages.vlans,
+            "display interface brief": pages.interfaces,
+            "display mac-address": pages.addresses,
+        }
+        return next((page(device) for words, page in shown.items() if is_abbreviated(line, words)), None)
+
+    def _system_view(self) -> str:
+        device = self.device
+        held = device.quirks.exclusive and device.editing not in (None, self)
+        if device.quirks.locked or device.locked or held:
+            return self._answer(LOCKED)
+        device.editing = self
+        self._editing = Interpreter(device.platform, device.editor)
+        return self._answer("System View: return to User View with Ctrl+Z.")
+
+    def _save_question(self, number: int) -> str:
+        text = _SAVE_QUESTIONS[number].replace("\n", "\r\n")
+        return self._ask(text, partial(self._saving, number))
+
+    def _saving(self, number: int, line: str) -> str:
+        """Take the answer to a question of `save`: the name of the file stays where only Return is pressed."""
+        if number != 1 and line.strip().lower() not in ("y", "yes"):
+            return self._prompt()
+        if number + 1 < len(_SAVE_QUESTIONS):
+            return self._save_question(number + 1)
+        self.device.save()
+        return self._answer(_SAVED)
+
+    def _done(self, what: str, line: str) -> str:
+        if line.strip().lower() not in ("y", "yes"):
+            return self._prompt()
+        if what == "erase":
+            self.device.reset()
+            return self._prompt()
+        self.close()
+        self.device.reload()
+        return ""
+
+    def _configure_line(self, editing: Interpreter, line: str) -> str:
+        if (page := self._displayed(line)) is not None:
+            return self._page(page)
+        if line == "return":
+            self._leave_configuration()
+            return self._answer()
+        if editing.context == CONFIG and not self._block and line == KEYS_MADE:
+            return self._ask(_MODULUS.replace("\n", "\r\n"), self._made_keys)
+        return super()._configure_line(editing, line)
+
+    def _made_keys(self, line: str) -> str:
+        del line  # any length will do
+        self.device.has_host_key = True
+        return self._answer("Generating Keys...\n.\nCreate the key pair successfully.")
+
+    def _opens_block(self, line: str) -> bool:
+        return harmless(self._grammar.platform.grammar).opens(line)
+
+    def _take_in_block(self, line: str) -> str:
+        known = harmless(self._grammar.platform.grammar)
+        if not self._block:
+            self._block = line
+        elif line == "quit":
+            self._block = ""
+        elif known.inside(self._block, line):
+            self.device.foreign.take(self._block, line)
+        elif self._opens_block(line):
+            self._block = line
+        elif self._grammar.is_foreign(ContextKind.CONFIG, line):
+            self._block = ""
+            self.device.foreign.take("", line)
+        else:
+            return self._grammar.error("unknown", caret="")
+        return ""
