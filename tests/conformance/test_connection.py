@@ -44,7 +44,10 @@ def lines(platform):
 
 def foreign(text):
     """Give the lines of a running configuration that no plan of ours ever wrote."""
-    others = r'\s*(hostname|sysname|username|snmp-server|snmp-agent|logging|info-center|ip )|.*"ifname":"(lo|eth0)"|/(ip|system) '
+    others = (
+        r"\s*(hostname|sysname|username|snmp-server|snmp-agent|logging|info-center|ip )"
+        r'|.*"ifname":"(lo|eth0)"|/(ip|system) '
+    )
     return [line for line in text.splitlines() if re.match(others, line)]
 
 
@@ -98,7 +101,11 @@ def refused(platform):
     if not platform.has_modes:
         return [f"/interface bridge vlan remove [ find bridge=tagloom vlan-ids={VLAN} ]"]
     missing = Grammar.of(platform).line("vlan_delete", vlans=[VLAN])
-    return [Grammar.of(platform).line("vlan_database"), missing] if Grammar.of(platform).has("vlan_database") else [missing]
+    return (
+        [Grammar.of(platform).line("vlan_database"), missing]
+        if Grammar.of(platform).has("vlan_database")
+        else [missing]
+    )
 
 
 def test_a_refused_line_names_itself_changes_nothing_and_leaves_the_session_usable(log_in, lines, refused, platform):

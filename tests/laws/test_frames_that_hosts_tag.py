@@ -20,7 +20,7 @@ from tagloom.verify import broadcasts_once, verify
 from tagloom.weave import weave
 from thinned import examples
 
-MODELS = ["linux-bridge", "powerconnect-5324", "powerconnect-6224", "mikrotik-crs326-24g-2s"]
+MODELS = ["linux-bridge", "powerconnect-5324", "powerconnect-6224", "mikrotik-crs326-24g-2s", "hpe-5130-24g-4sfp"]
 NOBODY = 0x33_33_00_00_00_01  # a group address that no entry names
 
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from fabrics import ROOT, make_fabric
 from tagloom import platforms
-from tagloom.lab.console import Console
 from tagloom.lab.device import Device
+from tagloom.lab.server import console_of
 from tagloom.pipeline import plan
 from tagloom.platforms.grammar import Grammar
 from tagloom.render import parse_configuration, read_text
@@ -25,36 +25,47 @@ def planned(model):
 def pasted(platform, lines):
     """Type lines at a factory-fresh console inside `configure`: (whether it took all, the state it ends in)."""
     device = Device("s0", platform, render=lambda _: "")
-    console, grammar = Console(device), Grammar.of(platform)
+    console, grammar = console_of(device), Grammar.of(platform)
+    words = grammar.session
     console.start()
-    console.feed("lab\nlab\nenable\n" if console.family.login_in_shell else "enable\n")
-    if "configure" not in lines:
-        console.feed("configure\n")
-    answers = [console.feed(f"{line}\n") for line in lines if not line.startswith("!")]
+    console.feed("lab\nlab\nenable\n" if console.family.login_in_shell else f"{words.enable}\n")
+    if words.configure not in lines:
+        console.feed(f"{words.configure}\n")
+    answers = [console.feed(f"{line}\n") for line in lines if not line.startswith(words.comment)]
     return not any(map(grammar.is_error, answers)), device.editor.freeze()
 
 
 @pytest.mark.parametrize(
-    "model", ["powerconnect-5324", "powerconnect-5548", "cisco-cbs350-24t-4g", "powerconnect-6224", "n-series"]
+    "model",
+    [
+        "powerconnect-5324",
+        "powerconnect-5548",
+        "cisco-cbs350-24t-4g",
+        "powerconnect-6224",
+        "n-series",
+        "hpe-5130-24g-4sfp",
+    ],
 )
 @examples(30)
 @given(data=st.data())
 def test_the_console_takes_what_is_said_to_work_and_nothing_else(model, data):
     platform = platforms.load(model)
     ports, lines = planned(model)
-    lines = list(lines)
+    lines, words = list(lines), Grammar.of(platform).session
     for _ in range(data.draw(st.integers(0, 3))):
         at = data.draw(st.integers(0, len(lines) - 1))
         how = data.draw(st.sampled_from(["drop an exit", "move a block", "add"]))
-        if how == "drop an exit" and (exits := [n for n, line in enumerate(lines[:-1]) if line == "exit"]):
+        if how == "drop an exit" and (exits := [n for n, line in enumerate(lines[:-1]) if line == words.leave]):
             del lines[data.draw(st.sampled_from(exits))]
         elif how == "add":
-            lines.insert(at, data.draw(st.sampled_from(["!", "exit", "end", "no spanning-tree", "shutdown"])))
+            lines.insert(
+                at, data.draw(st.sampled_from([words.comment, words.leave, words.end, "no spanning-tree", "shutdown"]))
+            )
         elif (
             starts := [n for n, line in enumerate(lines) if line.startswith(("interface", "vlan"))]
-        ) and "exit" in lines:
+        ) and words.leave in lines:
             low = data.draw(st.sampled_from(starts))
-            high = next((n for n in range(low, len(lines)) if lines[n] == "exit"), low) + 1
+            high = next((n for n in range(low, len(lines)) if lines[n] == words.leave), low) + 1
             block = lines[low:high]
             del lines[low:high]
             lines[at:at] = block

@@ -128,7 +128,18 @@ def test_a_port_or_vlan_line_that_is_lost_or_spoilt_never_goes_unseen(model, fir
     platform = load(model, firmware)
     state = data.draw(switch_states(platform))
     lines = render_configuration(platform, state, TEMPLATES).splitlines()
-    ours = ("switchport", "bridge address", "bridge vlan", "bridge fdb", "shutdown", "ip link", "ethtool", "/interface", "port ", "mac-address")
+    ours = (
+        "switchport",
+        "bridge address",
+        "bridge vlan",
+        "bridge fdb",
+        "shutdown",
+        "ip link",
+        "ethtool",
+        "/interface",
+        "port ",
+        "mac-address",
+    )
     telling = [at for at, line in enumerate(lines) if line.startswith(ours)]
     if not telling:
         return

@@ -31,6 +31,9 @@ def test_the_models_are_those_of_the_contract_and_the_numbers_on_the_boxes():
         ("powerconnect-6248", 48, "1/g1", "ch8"),
         ("powerconnect-7048", 48, "Gi1/0/1", "Po8"),
         ("powerconnect-8024", 24, "Te1/0/1", "Po8"),
+        ("hpe-5130-24g-4sfp", 28, "GE1/0/1", "XGE1/0/28"),
+        ("hpe-5130-48g-4sfp", 52, "GE1/0/1", "XGE1/0/52"),
+        ("hpe-5700-48g-4xg", 54, "GE1/0/1", "FGE1/0/54"),
         ("sf-0420g", 24, "g1", "g24"),
     ],
 )
@@ -68,6 +71,7 @@ def test_every_choice_of_firmware_makes_a_whole_grammar(model):
             "mac address-table static 02:00:00:00:00:01 vlan 7 interface GigabitEthernet2 permanent",
         ),
         ("powerconnect-6248", {}, "bridge address 0200.0000.0001 ethernet 1/g2 permanent"),
+        ("hpe-5130-24g-4sfp", {}, "mac-address static 0200-0000-0001 interface GigabitEthernet1/0/2 vlan 7"),
         ("n-series", {}, "mac address-table static 0200.0000.0001 vlan 7 interface gigabitethernet 1/0/2"),
     ],
 )

@@ -11,6 +11,7 @@ from tagloom.platforms.interpreter import Interpreter, OutcomeKind
 from tagloom.records.switch_state import Frames, Membership, PortMode, SwitchEditor
 
 ROS, FASTPATH, CBS350 = "powerconnect-5324", "powerconnect-6248", "cisco-cbs350-24t-4g"
+COMWARE = "hpe-5130-24g-4sfp"
 G = {ROS: "g", FASTPATH: "1/g"}
 
 
@@ -313,7 +314,7 @@ def test_a_model_without_a_command_line_is_told_so():
         Grammar.of(load("sf-0420g"))
 
 
-@pytest.mark.parametrize("model", [ROS, "powerconnect-5548", "cisco-sg300-28", CBS350, FASTPATH, "n-series"])
+@pytest.mark.parametrize("model", [ROS, "powerconnect-5548", "cisco-sg300-28", CBS350, FASTPATH, "n-series", COMWARE])
 def test_every_line_has_a_mark_and_every_step_a_place_and_a_reason(model):
     grammar = Grammar.of(load(model))
     assert {line.mark for line in grammar.lines.values()} <= {"confirmed", "confirmed-kin", "likely"}
@@ -321,5 +322,6 @@ def test_every_line_has_a_mark_and_every_step_a_place_and_a_reason(model):
     assert len(placed) == len(set(placed))
     ways_in = {"vlan_database", "interface", "interface_range", "interface_vlan", "channel", "channel_range"}
     never_sent = {"no_access_vlan", "entry_channel", "trunk_open", "trunk_only"}
+    never_sent |= {"trunk_link", "trunk_permit", "trunk_forbid", "trunk_pvid"}
     written = {key for key in grammar.lines if grammar.has(key)} - never_sent - ways_in
     assert written <= set(placed)

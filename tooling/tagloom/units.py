@@ -34,7 +34,7 @@ def is_host_address(mac: int) -> bool:
 
 
 def format_mac(mac: int, style: str = "colon") -> str:
-    """Write a 48-bit integer as a MAC address; style is ``colon``, ``dotted`` (upper-case quads) or ``hyphens`` (quads).
+    """Write a 48-bit integer as a MAC address; style is ``colon``, ``dotted`` (upper-case) or ``hyphens``.
 
     >>> format_mac(0x0200000000_0A)
     '02:00:00:00:00:0a'

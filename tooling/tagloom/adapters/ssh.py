@@ -118,7 +118,7 @@ def shown(answer: str) -> str:
 
 
 def _prompt_of(*names: str, brackets: bool = False) -> re.Pattern[str]:
-    """Return the prompt of a switch of one of some names, ``NAME(mode)#`` or in `brackets` ``<NAME>`` and ``[NAME-mode]``.
+    """Return the prompt of a switch of one of some names: ``NAME(mode)#``; `brackets`: ``<NAME>``, ``[NAME-mode]``.
 
     A line of an answer may begin like the prompt: nothing but a log line stands behind the prompt itself. The group is
     the mode, with its parentheses, or without brackets and None where it is none.

@@ -174,6 +174,7 @@ def _look(args: argparse.Namespace, screen: Screen, box: _Box, directory: Path, 
     from tagloom.adapters import host_keys
     from tagloom.adapters.console_line import ConsoleLine
     from tagloom.operate.replacing import read_box, refuse_live
+    from tagloom.platforms.grammar import Grammar
 
     name, access = box.switch.name, box.access
     old = host_keys.enrolled(box.known_hosts, access.host, access.port)
@@ -192,8 +193,10 @@ def _look(args: argparse.Namespace, screen: Screen, box: _Box, directory: Path, 
             ConsoleLine(name, platforms.of(box.switch), stream, access.user, access.password)
         )
         with screen.waiting(f"reading {name} at its console"):
-            box.line.ask("enable")
-            text = box.line.ask("show running-config")
+            words = Grammar.of(platforms.of(box.switch)).session
+            if words.enable:
+                box.line.ask(words.enable)
+            text = box.line.ask(words.running)
         box.said["new_key"] = True
     else:
         text = _read_over_ssh(args, screen, box, directory)

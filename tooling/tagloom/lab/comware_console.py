@@ -1,4 +1,4 @@
-"""One login's conversation with a switch that runs Comware: user view, system view, and the views inside it (sans-I/O)."""
+"""One login's conversation with a switch that runs Comware: user view, system view, and those inside (sans-I/O)."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _SAVED = "Validating file. Please wait...\nSaved the current configuration to ma
 # Said by public sessions of switches; who types "save force" is asked nothing.
 _SAVE_QUESTIONS = (
     "The current configuration will be written to the device. Are you sure? [Y/N]:",
-    "Please input the file name(*.cfg)[flash:/startup.cfg]\n"
-    "(To leave the existing filename unchanged, press the enter key):",
+    """Please input the file name(*.cfg)[flash:/startup.cfg]
+(To leave the existing filename unchanged, press the enter key):""",
     "flash:/startup.cfg exists, overwrite? [Y/N]:",
 )
 _MODULUS = (
@@ -40,7 +40,9 @@ class ComwareConsole(Console):
 
     def _prompt_text(self) -> str:
         if self._block:
-            return f"[{self.device.hostname}-{self._block.replace('interface ', '').split(' class')[0].replace(' ', '-')}]"
+            return (
+                f"[{self.device.hostname}-{self._block.replace('interface ', '').split(' class')[0].replace(' ', '-')}]"
+            )
         if self._editing is not None:
             return self._grammar.prompt(self.device.hostname, self._editing.context)
         return f"<{self.device.hostname}>"

@@ -1,4 +1,4 @@
-"""Write what a Comware switch answers to `display`, in the forms that ntc-templates read, and its configuration's layout."""
+"""Write what a Comware switch answers to `display`, in forms that ntc-templates read, and lay its configuration out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TYPE = {PortMode.ACCESS: "A", PortMode.TRUNK: "T", PortMode.GENERAL: "H"}
 
 
 def as_displayed(text: str) -> str:
-    """Return a configuration as the switch lays it out: # between blocks, their lines behind a blank, return at the end."""
+    """Return a configuration as the switch lays it out: # between blocks, their lines indented, return at the end."""
     shown, inside = ["#", " version 7.1.070, Release 3507P10", "#"], False
     for line in text.splitlines():
         if line in ("quit", "#", ""):

@@ -113,7 +113,7 @@ class UnmanagedConfig:
             del self.blocks[header]
 
     def shown(self, leave: str = "exit") -> str:
-        """Return the lines as a running configuration shows them: blocks first, each left by a word, then what is global."""
+        """Return the lines as a running configuration shows them: blocks first, each left by a word, then others."""
         parts = [
             "\n".join([header, *lines, leave, *([leave] if header == USER_KEYS else [])])
             for header, lines in sorted(self.blocks.items())

@@ -347,7 +347,7 @@ class SwitchTree:
 
     def _pvid(self, index: Oid) -> bytes:
         pvid = self.device.editor.pvid[index[0] - 1]
-        return ber.integer(4095 if pvid == DISCARD_PVID else pvid, ber.GAUGE32)  # 4095 discards, as on the console
+        return ber.integer(self.device.platform.discard_pvid if pvid == DISCARD_PVID else pvid, ber.GAUGE32)
 
     def _bitmap(self, ports: Iterable[int]) -> bytes:
         """Write a PortList: the most significant bit of the first octet is port 1 (RFC 4363, PortList)."""

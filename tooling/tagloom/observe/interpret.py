@@ -30,7 +30,6 @@ _NEIGHBOURS_A_PORT = 16  # behind a hub; a cable has one
 _UP, _DOWN = 1, 2  # ifAdminStatus, ifOperStatus
 _LEARNED = 3  # dot1qTpFdbStatus
 _BLOCKING, _LISTENING, _LEARNING, _BROKEN = 2, 3, 4, 6  # dot1dStpPortState, RFC 4188
-_DISCARD = 4095  # the PVID by which ROS drops untagged frames
 _CHASSIS_KINDS = {1: "component", 2: "interface-alias", 3: "port", 4: "mac", 5: "address", 6: "interface", 7: "local"}
 _BLANK = "\0 \r\n\t"
 _MAC_CHASSIS, _MAC_PORT = 4, 3  # LldpChassisIdSubtype, LldpPortIdSubtype
@@ -111,7 +110,7 @@ def interpret(switch: str, raw: Raw, platform: Platform, ports: Collection[int] 
         uptime_seconds=uptime / TICKS_PER_SECOND if isinstance(uptime, int) else None,
         chassis=_local_chassis(reader),
         ports=_counters(reader, numbers, platform) if reader.requested("ifOperStatus") else (),
-        vlans=_vlans(reader, numbers) if reader.requested("dot1qPvid") else Vlans(),
+        vlans=_vlans(reader, numbers, platform.discard_pvid) if reader.requested("dot1qPvid") else Vlans(),
         neighbours=_neighbours(reader, numbers, platform) if reader.requested("lldpRemChassisId") else (),
         aggregated=_aggregated(reader, numbers, platform),
         spanning=_spanning(reader, numbers) if reader.requested("dot1dStpPortState") else None,
@@ -204,8 +203,11 @@ def _aggregated(reader: _Reader, ports: dict[int, int], platform: Platform) -> d
 # --- VLANs -----------------------------------------------------------------------------------------------------------
 
 
-def _vlans(reader: _Reader, ports: dict[int, int]) -> Vlans:
-    """Return the VLANs of Q-BRIDGE-MIB, whose port numbers dot1dBasePortTable maps to ifIndex."""
+def _vlans(reader: _Reader, ports: dict[int, int], discards: int) -> Vlans:
+    """Return the VLANs of Q-BRIDGE-MIB, whose port numbers dot1dBasePortTable maps to ifIndex.
+
+    `discards` is the PVID by which ports drop untagged frames.
+    """
     bridge = _bridge_ports(reader, ports)
     if not bridge:
         reader.complain("dot1dBasePortIfIndex: missing")
@@ -214,7 +216,7 @@ def _vlans(reader: _Reader, ports: dict[int, int]) -> Vlans:
     for index in reader.rows("dot1qPvid"):
         vlan = reader.number("dot1qPvid", index)
         if len(index) == 1 and index[0] in bridge and vlan is not None:
-            pvid[bridge[index[0]]] = DISCARD_PVID if vlan == _DISCARD else vlan
+            pvid[bridge[index[0]]] = DISCARD_PVID if vlan == discards else vlan
     members = _members(reader, bridge)
     entries: dict[tuple[int, int], tuple[int, ...]] = {}
     column = "dot1qStaticUnicastAllowedToGoTo"

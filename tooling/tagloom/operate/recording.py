@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from tagloom.platforms import Platform
     from tagloom.records.switch_state import SwitchState
 
-RUNNING = "show running-config"
-SHOWN = ("show version", "show system", "show vlan", "show interfaces status")
 TRIED_MAC = 0x02_00_00_00_0F_FE
 # What lines of others begin with, and keep; nothing else of them is written down.
 _FIRST_WORDS = frozenset(
@@ -33,6 +31,18 @@ _FIRST_WORDS = frozenset(
         *("!", "aaa", "banner", "clock", "configure", "crypto", "description", "enable", "end", "exit", "hostname"),
         *("interface", "ip", "line", "lldp", "logging", "mtu", "no", "radius-server", "snmp-server", "sntp"),
         *("spanning-tree", "stack", "switchport", "tacacs-server", "username", "vlan"),
+        *(
+            "#",
+            "info-center",
+            "local-user",
+            "ntp-service",
+            "port",
+            "return",
+            "snmp-agent",
+            "sysname",
+            "undo",
+            "version",
+        ),
     )
 )
 _NAMED = re.compile(r"(\bname )(\"[^\"\n]*\"|\S+)")
@@ -92,9 +102,9 @@ class Recorder:
         Nothing is changed: what is typed before a `?` is taken back, and where a console cannot do that none is asked.
         """
         name = self.platform.port_name(port)
-        words = self._grammar.scheduled_reload
-        lines = (RUNNING, *SHOWN, f"show interfaces switchport {self._port_words(name)}")
-        for line in (*lines, *([words.show] if words is not None else [])):
+        words, reload_words = self._grammar.session, self._grammar.scheduled_reload
+        lines = (words.running, *words.shows, words.switchport.format(port=self._port_words(name)))
+        for line in (*lines, *([reload_words.show] if reload_words is not None else [])):
             self._page(console, line)
         self._erases = console.erases()
         if self._erases:
@@ -108,7 +118,7 @@ class Recorder:
         plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", raw)
         requested = list(dict.fromkeys(found.strip() for found in _QUESTION.findall(plain)))
         pager = _PAGER.search(plain)
-        firmware = _VERSION.search(self._answer("show version"))
+        firmware = _VERSION.search(self._answer(self._versions))
         manners: dict[str, Any] = {
             "login": requested,
             "pager": pager[0] if pager else "",
@@ -160,7 +170,7 @@ class Recorder:
         return ""
 
     def _state(self, console: Console) -> SwitchState:
-        return parse_configuration(self.platform, console.ask(RUNNING)).state
+        return parse_configuration(self.platform, console.ask(self._grammar.session.running)).state
 
     def _answer(self, line: str) -> str:
         return next((page.answer for page in self._pages if page.typed == line), "")
@@ -172,17 +182,17 @@ class Recorder:
 
     def keep(self, line: str, answer: str, seconds: float) -> None:
         """Write down the answer to a line; names and secrets of a running configuration are hidden from then on."""
-        if line == RUNNING:
+        if line == self._grammar.session.running:
             self._learn(answer)
             answer = self._of_configuration(answer)
-        said = self._scrubber.clean(answer, addresses=line != "show version")  # a version may look like an address
+        said = self._scrubber.clean(answer, addresses=line != self._versions)  # a version may look like an address
         cleaned = "\n".join(each.rstrip() for each in said.strip("\n").split("\n"))
         self._pages.append(Page(SHOW, "", line, cleaned, round(seconds, 3)))
 
     def _ask_for_help(self, console: Console, port: int) -> None:
         for context in dict.fromkeys((CONFIG, *contexts(self._grammar))):
             here = Context(context.kind, (port,), 0) if context.kind is ContextKind.INTERFACE else context
-            way = ["configure", *([] if here == CONFIG else [self._grammar.enter(here)])]
+            way = [self._grammar.session.configure, *([] if here == CONFIG else [self._grammar.enter(here)])]
             if any(self._grammar.is_error(console.ask(line)) for line in way):
                 self._leave(console)
                 continue
@@ -192,20 +202,25 @@ class Recorder:
                 self._help(console, context.kind.value, typed)
             self._leave(console)
 
+    @property
+    def _versions(self) -> str:
+        return self._grammar.session.versions[-1]
+
     def _help(self, console: Console, context: str, typed: str) -> None:
         begin = self.clock()
         said = self._scrubber.clean(console.help(typed)).strip("\n")
         self._pages.append(Page(HELP, context, typed, said, round(self.clock() - begin, 3)))
 
-    @staticmethod
-    def _leave(console: Console) -> None:
+    def _leave(self, console: Console) -> None:
         for _ in range(4):
             if not console.mode:
                 return
-            console.ask("exit")
+            console.ask(self._grammar.session.leave)
         raise PlanError("a console is left in privileged exec", f"it stays in {console.mode}", "look at it by hand")
 
     def _port_words(self, name: str) -> str:
+        if self._grammar.session.brackets:
+            return self._grammar.port_lists.write_long([self.platform.port_number(name) or 1])
         return f"ethernet {name}" if self.platform.grammar in {"ros", "fastpath"} else name
 
     def _learn(self, text: str) -> None:
@@ -214,9 +229,9 @@ class Recorder:
         words = [found[2] for found in _NAMED.finditer(text) if found[2] not in _KEPT_NAMES]
         for number in self._foreign_lines(text):
             verb, _, rest = text.splitlines()[number - 1].strip().partition(" ")
-            if verb in {"hostname", "description", "banner"}:
+            if verb in {"hostname", "sysname", "description", "banner", "header"}:
                 words += [rest, *rest.split()]
-            elif verb == "username":
+            elif verb in {"username", "local-user"}:
                 words += rest.split()[:1]
             elif rest.startswith(("location ", "contact ", "user ")):
                 words += rest.split()[1:] if not rest.startswith("user") else rest.split()[1:2]

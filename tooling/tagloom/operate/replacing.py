@@ -32,7 +32,19 @@ if TYPE_CHECKING:
     from tagloom.records.rollout import Rollout
     from tagloom.records.switch_state import FabricState, SwitchState
 
-_OF_NO_ACCOUNT = ("!", "#", "exit", "configure", "end", "vlan database", "show ", "enable")
+_OF_NO_ACCOUNT = (
+    "!",
+    "#",
+    "exit",
+    "configure",
+    "end",
+    "vlan database",
+    "show ",
+    "enable",
+    "return",
+    "version ",
+    "display ",
+)
 
 
 @dataclass(frozen=True)

@@ -47,9 +47,10 @@ class Platform:
     `sys_object_id` lists the SNMP object ids the model answers with, `calls_itself` regular expressions of what it
     says of itself in `show system`, `show version` and sysDescr.
     `group_entries` says whether a static entry for the broadcast address narrows a VLAN's flood: proven (seen on a
-    real switch), unproven or none. `pvid_is_membership` says that a PVID is a mark on a membership: a port without one
-    drops untagged frames, and there is no other way to choose between frames. `floods_by_port` says that single ports
-    can be told to flood nothing and to learn nothing. `sources` says of every number what it is and where it is from.
+    real switch), unproven or none. `pvid_is_membership` says that an untagged frame is taken where the port is in its
+    PVID's VLAN: a port without such a PVID drops it, and there is no other way to choose between frames.
+    `floods_by_port` says that single ports can be told to flood nothing and to learn nothing. `sources` says of every
+    number what it is and where it is from.
     """
 
     model: str
@@ -120,6 +121,11 @@ class Platform:
     def eee_at_factory(self) -> bool:
         """Return whether ports sleep by IEEE 802.3az before anybody says so."""
         return self.eee and bool(self.grammar) and bool(family(self.grammar, self.firmware).get("eee_at_factory"))
+
+    @property
+    def discard_pvid(self) -> int:
+        """Return the PVID by which its ports drop untagged frames, on its command line and over SNMP."""
+        return int(family(self.grammar).get("discard_pvid", 4095)) if self.grammar else 4095
 
     @property
     def bounces(self) -> frozenset[str]:

@@ -15,7 +15,7 @@ HIDDEN = "<hidden>"
 _LEAST = 3  # characters of a word that is hidden wherever it stands; shorter ones are hidden in their own line alone
 _LONG = 6  # characters of a secret that is hidden inside other words too
 _MAC = re.compile(
-    r"\b(?:[0-9a-f]{2}([:-])(?:[0-9a-f]{2}\1){4}[0-9a-f]{2}|(?:[0-9a-f]{4}\.){2}[0-9a-f]{4})\b", re.IGNORECASE
+    r"\b(?:[0-9a-f]{2}([:-])(?:[0-9a-f]{2}\1){4}[0-9a-f]{2}|(?:[0-9a-f]{4}[.-]){2}[0-9a-f]{4})\b", re.IGNORECASE
 )
 _IPV4 = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b(?!\.\d)")
 _IPV6 = re.compile(r"(?<![\w:])(?=[0-9a-f:]*::|(?:[0-9a-f]{1,4}:){7})[0-9a-f:]{3,45}(?![\w:])", re.IGNORECASE)

@@ -99,7 +99,7 @@ def reload_evidence(grammar: Grammar, transcript: Transcript) -> list[Evidence]:
 def exec_questions(grammar: Grammar) -> list[str]:
     """Return what is typed before a `?` in privileged exec: of a reload at a set time, whether its words are known."""
     words = grammar.scheduled_reload
-    return ["show ", "reload ", *([f"{words.question}{words.offers[0]} "] if words is not None else [])]
+    return [*grammar.session.helps, *([f"{words.question}{words.offers[0]} "] if words is not None else [])]
 
 
 def first_login_questions(grammar: Grammar) -> list[str]:

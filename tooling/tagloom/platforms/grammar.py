@@ -78,8 +78,8 @@ class Line:
     """One line of a family: its key, the context it lives in, whether it is written or only read, its answers.
 
     `answer` is printed whenever the line is understood, `done` instead where the line was carried out. `enters` says
-    that it leads into a context of its own, which an `exit` must close, `enters_one` that it does so only where it names
-    one VLAN. It lists `runs` ranges of VLANs at most, 0 = any number.
+    that it leads into a context of its own, which an `exit` must close, `enters_one` that it does so where it names one
+    VLAN alone. It lists `runs` ranges of VLANs at most, 0 = any number.
     """
 
     key: str
@@ -143,7 +143,7 @@ class SessionWords:
     `enable` and `clock` are "" where there is nothing of the kind; `leave` leaves one context and `end` all of them;
     `negation` takes a line away, `comment` begins a line that says nothing. `brackets` says that prompts are
     ``<NAME>`` and ``[NAME-context]``, not ``NAME#`` and ``NAME(context)#``. `names_host` begins the line that names the
-    switch, `shows` are pages to be recorded, of which `versions` say what it is.
+    switch, `shows` are pages to be recorded, of which `versions` say what it is, and `helps` what a `?` is typed behind.
     """
 
     enable: str = "enable"
@@ -158,6 +158,7 @@ class SessionWords:
     clock: str = "show clock"
     addresses: str = ""
     switchport: str = "show interfaces switchport {port}"
+    helps: tuple[str, ...] = ("show ", "reload ")
     names_host: str = "hostname"
     brackets: bool = False
     shows: tuple[str, ...] = ("show version", "show system", "show vlan", "show interfaces status")
@@ -170,7 +171,8 @@ class Grammar:
     `understood` keeps, by context, what lines were found to mean. `switchwide` are the cells that one line sets on all
     ports at once. `lldp` says how LLDP is switched on (`lines`, in context `in`) and shown (`neighbours`).
     `changes_by_access` says that trunk and general ports become each other by way of access mode alone,
-    `shows_spanning_tree` that a running-config without a word of it means that spanning tree is off.
+    `promises_vlans` that a port may be said to be in VLANs that are not there yet, `shows_spanning_tree` that a
+    running-config without a word of it means that spanning tree is off.
     `scheduled_reload` says how the switch is told to reload at a set time, None where nobody knows.
     """
 
@@ -202,12 +204,12 @@ class Grammar:
         )
         self.falls_through: bool = self._data["blocks_fall_through"]
         self.changes_by_access: bool = self._data.get("modes_change_by_access", False)
+        self.promises_vlans: bool = self._data.get("promises_vlans", False)
         self.shows_spanning_tree: bool = self._data.get("shows_spanning_tree", False)
         self.name_length: int = self._data["name_length"]
         said: dict[str, Any] = self._data.get("session", {})
-        self.session = SessionWords(
-            **{key: tuple(word) if isinstance(word, list) else word for key, word in said.items()}
-        )
+        lists: dict[str, Any] = {key: tuple(word) for key, word in said.items() if isinstance(word, list)}
+        self.session = SessionWords(**(said | lists))
         self.order: tuple[tuple[str, ...], ...] = tuple(tuple(phase["steps"]) for phase in self._data["order"])
         self.owned = tuple(f"{words} " for words in self._data["owned"])
         self.foreign_blocks = tuple(f"{words} " for words in self._data["foreign_blocks"])
@@ -372,7 +374,7 @@ class Grammar:
         if not NUMBERS.fullmatch(text):
             raise ValueError(f"not a list of VLANs: {text!r}")
         vlans = sorted(set(parse_ranges(text)))
-        if not (vlans[0] >= 1 and vlans[-1] <= self.platform.max_vlan_id):
+        if not (vlans[0] >= 1 and vlans[-1] <= self._data.get("vlan_lists_to", self.platform.max_vlan_id)):
             raise ValueError(f"VLANs out of range: {text!r}")
         return vlans
 
@@ -395,7 +397,7 @@ class Grammar:
             flags = [bool(raw.get(flag, False)) for flag in ("tolerates_missing", "enters", "enters_one")]
             runs = raw.get("runs", self._data.get("vlan_runs", 0))
             at, mark = ContextKind(raw["in"]), raw["mark"]
-            line = Line(key, at, bool(spellings), mark, flags[0], answer, done, *flags[1:], runs)
+            line = Line(key, at, bool(spellings), mark, flags[0], answer, done, flags[1], flags[2], runs)
             self.lines[key] = line
             if spellings:
                 self._formats[key] = spellings[0].format, spellings[0].kinds

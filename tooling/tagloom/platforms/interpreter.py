@@ -99,8 +99,9 @@ class Interpreter:
     The one reading of each line, shared by the parser of running-configs and the consoles of the virtual rack.
     A line is carried out as a whole or not at all. `context` may be set to move the session. Beside the state, `duplex`
     is what the lines say of it by port ("full" or "half"), `unpinned` the (VLAN, MAC) whose entry ages or is lost,
-    `open_trunks` the ports that carry every VLAN there will be, `unchecked` those that take frames whatever port their
-    sender is pinned at, where a family asks for a line for that.
+    `open_trunks` the ports that carry every VLAN there will be, `promised` by port those that are not there yet and
+    that it will carry, `unchecked` the ports that take frames whatever port their sender is pinned at, where a family
+    asks for a line for that.
     """
 
     def __init__(self, platform: Platform, editor: SwitchEditor) -> None:
@@ -111,6 +112,7 @@ class Interpreter:
         self.duplex: dict[int, str] = {}
         self.unpinned: set[tuple[int, int]] = set()
         self.open_trunks: set[int] = set()
+        self.promised: dict[int, set[int]] = {}
         self.unchecked: set[int] = set()
 
     def feed(self, line: str) -> Outcome:
@@ -193,8 +195,13 @@ class Interpreter:
     def _create_vlans(self, line: Line, values: list[Any]) -> Outcome:
         vlans: list[int] = values[0]
         self._spend(len(vlans))
+        if vlans[-1] > self.grammar.platform.max_vlan_id:
+            raise _RefusedError("vlans", caret="")
         for vlan in vlans:
             self.editor.create_vlan(vlan)
+            for port in (port for port, promised in self.promised.items() if vlan in promised):
+                if self._is(port, PortMode.TRUNK):
+                    self.editor.set_member(vlan, port, Membership.TAGGED)
             for port in self.open_trunks:
                 self.editor.set_member(vlan, port, Membership.TAGGED)
         if not line.leads_away(len(vlans)):
@@ -285,13 +292,20 @@ class Interpreter:
         self._spend(len(values[0]) * len(self.context.ports))
         editor, permitted = self.editor, line.key == "trunk_permit"
         known = [vlan for vlan in values[0] if vlan in editor.vlans]
-        if permitted and len(known) < len(values[0]):
-            self.open_trunks.update(self.context.ports)
+        self._promise(values[0], permitted=permitted)
         for port in self.context.ports:
             for vlan in known:
                 carried = Membership.UNTAGGED if vlan == editor.pvid[port - 1] else Membership.TAGGED
                 editor.set_member(vlan, port, carried if permitted else Membership.NONE)
         return _done(line)
+
+    def _promise(self, vlans: list[int], *, permitted: bool) -> None:
+        """Remember which VLANs that are not there the context's ports will carry, or no longer."""
+        missing = {vlan for vlan in vlans if vlan not in self.editor.vlans}
+        for port in self.context.ports:
+            promised = self.promised.pop(port, set()).difference(vlans) | (missing if permitted else set())
+            if promised:
+                self.promised[port] = promised
 
     def _set_trunk_pvid(self, line: Line, values: list[Any]) -> Outcome:
         """Change which of its VLANs a trunk carries untagged; it is in no other by that."""
@@ -335,6 +349,8 @@ class Interpreter:
         vlans: list[int] = values[0] if values else [DEFAULT_VLAN]
         self._spend(len(vlans) * len(self.context.ports))
         known = self.editor.members
+        if self.grammar.promises_vlans:
+            self._promise(vlans, permitted=line.key in _JOINS)
         if missing := [vlan for vlan in vlans if vlan not in known]:
             if not line.tolerates_missing:
                 raise _RefusedError("vlan_missing", vlans=missing)

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
 
 
-_LONG_NAMES = (  # ifDescr of both families, as the family's own short name
+_LONG_NAMES = (  # ifDescr of the families, as the family's own short name
+    (re.compile(r"(?i)^gigabitethernet(?=\d+/\d+/\d+$)"), "GE"),  # Comware
+    (re.compile(r"(?i)^ten-gigabitethernet(?=\d+/\d+/\d+$)"), "XGE"),
+    (re.compile(r"(?i)^fortygige(?=\d+/\d+/\d+$)"), "FGE"),
     (re.compile(r"(?i)^(?:gigabitethernet|gigabit ethernet)\s*"), "gi"),
     (re.compile(r"(?i)^(?:tengigabitethernet|ten-?gigabit ethernet)\s*"), "te"),
     (re.compile(r"(?i)^unit: (\d+) slot: \d+ port: (\d+) gigabit.*$"), r"\1/g\2"),

@@ -9,20 +9,30 @@ _WORD = r'("[^"\n]*"|\S+)'
 _SECRETS = tuple(
     re.compile(rf"(?i)({before}){_WORD}")
     for before in (
-        r"\bpassword (?:level \d+ |encrypted )*",
+        r"\bpassword (?:(?:role|level) \S+ |encrypted |(?:irreversible-)?cipher |simple |hash )*",
         r"\bsnmp-server community ",
         r"\b(?:radius|tacacs)-server [^\n]{0,400}?key (?:encrypted )?",
         r"\bauthentication-key \d+ (?:md5|sha1) ",  # of sntp
         r"\bauth[ -](?:md5|sha)\w* ",  # of snmp-server user, as the two that follow
         r"\bpriv[ -](?:3?des|aes)\w* ",
         r"\bauth (?:md5|sha)\w* \S+ priv (?!(?:3?des|aes)\w* )",  # CBS350: the protocol is not named
+        # Comware
+        r"\bsnmp-agent community (?:(?:read|write|simple|cipher) )*",
+        r"\bauthentication-mode (?:md5|sha|hmac)[\w-]* (?:(?:simple|cipher) )*",
+        r"\bprivacy-mode (?:3?des|aes)[\w-]* ",
+        r"\bsecurityname ",
+        r"\bkey (?:(?:authentication|accounting|authorization) )+(?:(?:simple|cipher) )*",
+        r"\bkey (?:simple|cipher) ",
         # RouterOS
         r"(?<![\w-])[\w-]{0,40}?(?:password|pre-shared-key|passphrase|secret)=",
         r"/snmp community [^\n]{0,400}?\bname=",
     )
 )
 # What people read, whatever words are in it.
-_PROSE = re.compile(r"(?:no )?(?:description|banner|hostname|asset-tag|snmp-server (?:location|contact)) ")
+_PROSE = re.compile(
+    r"(?:no |undo )?(?:description|banner|hostname|sysname|asset-tag|snmp-server (?:location|contact)"
+    r"|snmp-agent sys-info (?:location|contact)) "
+)
 
 
 def scrub(text: str) -> str:

@@ -14,7 +14,10 @@ NOISE = re.compile(rf"{_LOG}|[\w .@-]+(\([\w/ -]*\))?[#>]|{_VIEW}")
 _NO_BLANK = re.compile(r"[^\S \t\r]")
 # What alone of it may stand between the lines of a text that is to be proven: a log line, or a prompt with no command
 # behind it that could change anything.
-PROMPT = re.compile(rf"{_LOG}|[\w.@-]+(\([\w/ -]*\))?[#>] ?((show|terminal|more) .*|exit|end|quit)?$|(?:{_VIEW})((display|screen-length) .*|quit|return)?$")
+PROMPT = re.compile(
+    rf"{_LOG}|[\w.@-]+(\([\w/ -]*\))?[#>] ?((show|terminal|more) .*|exit|end|quit)?$"
+    rf"|(?:{_VIEW})((display|screen-length) .*|quit|return)?$"
+)
 _STRICT = re.compile(rf"{_LOG}|\w[\w.@-]*( [\w.@-]+)*(\([\w/ -]*\))?[#>] ?(\S+( \S+)*)?$|(?:{_VIEW})(\S+( \S+)*)?$")
 
 

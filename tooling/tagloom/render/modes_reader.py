@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tagloom.platforms import Platform
     from tagloom.records.switch_state import SwitchEditor, SwitchState
 
-_OPEN_TRUNK = "carries every VLAN, tagloom's too: say which by {}"
+_OPEN_TRUNK = "carries every VLAN that will be, tagloom's too: say which by {}"
 _CHECKED = "drops frames of senders pinned at other ports, until it is told: {}"
 _OPENERS = ("interface ", "vlan database")
 
@@ -120,6 +120,7 @@ class _Reader:
             if line.startswith("interface vlan") and not others:
                 self.unknown.append(replace(trouble, block=""))
         elif outcome.kind is OutcomeKind.REJECTED:
+            self._note_open_trunks(number, line)
             self.refused.append((at, trouble))
         elif not NOISE.match(line) and (at is not CONFIG or f"{line} ".startswith(self._owned)):
             self.unknown.append(trouble)
@@ -128,13 +129,16 @@ class _Reader:
 
     def _note_open_trunks(self, number: int, line: str) -> None:
         """Remember the line that made a trunk carry every VLAN: it bears on whatever ports and VLANs there are."""
-        for port in self.interpreter.open_trunks.intersection(self.interpreter.context.ports):
+        for port in self._open_ports().intersection(self.interpreter.context.ports):
             self._open_trunks.setdefault(port, UnknownLine(number, self._block, line, self._open_trunk))
         if self._checks_sources:
             until = _CHECKED.format(self.interpreter.grammar.line("source_unchecked"))
             for port in self.interpreter.context.ports:
                 if self.interpreter.editor.mode[port - 1] is PortMode.GENERAL:
                     self._hybrids.setdefault(port, UnknownLine(number, self._block, line, until, (port,)))
+
+    def _open_ports(self) -> set[int]:
+        return self.interpreter.open_trunks.union(self.interpreter.promised)
 
     def _begin(self) -> None:
         """Leave the block before: a new one opens."""
@@ -213,7 +217,8 @@ class _Reader:
                 again.take(number, line)
             interpreter = again.interpreter
         state = interpreter.editor.freeze()
-        self.unknown.extend(self._open_trunks[port] for port in sorted(interpreter.open_trunks))
+        still_open = interpreter.open_trunks.union(interpreter.promised)
+        self.unknown.extend(self._open_trunks[port] for port in sorted(still_open))
         self.unknown.extend(
             line
             for port, line in sorted(self._hybrids.items())
@@ -253,8 +258,8 @@ def _refused_when_pasted(
                         number,
                         "",
                         line,
-                        f"outside of configuration: `{words.configure}` is missing, or one {words.leave} too many stands "
-                        "above",
+                        f"outside of configuration: `{words.configure}` is missing, or a `{words.leave}` too many "
+                        "stands above",
                     )
                 )
             continue

@@ -64,7 +64,7 @@ def _shown(platform: Platform, text: str) -> dict[Place, frozenset[str]]:
 
 
 def site_commands(platform: Platform, lines: Sequence[SiteLine]) -> tuple[str, ...]:
-    """Write lines to send from ``(config)#``, with the marks of their secrets, each block closed by ``exit`` or ``quit``.
+    """Write lines to send from ``(config)#``, with the marks of their secrets, each block closed.
 
     They go out in the order of the templates; lines that follow one another in one block share it.
     """

@@ -85,6 +85,11 @@ def _read(fabric: Fabric) -> tuple[SiteLines, list[Finding], list[SiteLine]]:
         if not rows:
             continue
         platform = platforms.of(switch)
+        undoes = platform.grammar and platform.has_modes and Grammar.of(platform).session.negation != "no"
+        if undoes:
+            rule = "lines for a switch that takes a line away by no"
+            findings.append(Finding(rows[0][0], rule, f"{switch.name}, {platform.title}, which does so by undo"))
+            continue
         if not platform.grammar or not platform.has_modes:
             rule = "lines for a switch with a command line of modes"
             actual = (

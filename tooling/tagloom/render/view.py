@@ -21,7 +21,14 @@ from tagloom.records.switch_state import (
     PortMode,
     SwitchState,
 )
-from tagloom.render.steps import check_name, fitting, fitting_ports, outside_general, same_for_all, without_floods_by_port
+from tagloom.render.steps import (
+    check_name,
+    fitting,
+    fitting_ports,
+    outside_general,
+    same_for_all,
+    without_floods_by_port,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -152,9 +152,11 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
     Assumption(
         "frames pass whatever port their sender's entry names",
         "In its own VLANs a host's address may be pinned at another port than the one its frames come by. A switch "
-        "that looks up senders as well drops them: HPE's Comware does so unless told 'undo mac-address static "
-        "source-check enable', and ExtremeXOS (their guides say it); neither is a family here.",
+        "that looks up senders as well drops them: ExtremeXOS does so (its guide says it), no family here, and "
+        "HPE's and H3C's Comware unless it is told otherwise.",
         {
+            "comware": "confirmed in documents, not measured: 'undo mac-address static source-check enable' on every "
+            "port, which a text must have; a model that refuses the line ends the push",
             "linux-bridge": "likely: a sticky entry stays and the frame goes on (net/bridge/br_fdb.c)",
             "routeros": "likely: where such frames shall be dropped the manual has an ACL rule do so (CRS3xx)",
             ANY: "likely: permanent entries; 'secure' ones drop, and tagloom writes none",
@@ -173,6 +175,8 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
             "fastpath": "confirmed in documents, not measured: 'General Mode Untagged VLANs' of an M6348",
             "os6": "confirmed in documents, not measured: 'General Mode Untagged VLANs' of an M6348",
             "linux-bridge": "confirmed: measured on Linux 6.1",
+            "comware": "confirmed in documents, not measured: H3C's private VLAN example, "
+            "'port hybrid vlan 10 201 to 202 untagged'",
             ANY: "likely",
         },
         "two hosts with different PVIDs on one switch, each the other's untagged member: ping both ways",
@@ -250,6 +254,7 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
             "os6": "likely: dropped; 'spanning-tree bpdu flooding' is a line of its own (8100 and N-series guides)",
             "linux-bridge": "confirmed: flooded while stp_state is 0 (net/bridge/br_input.c)",
             "routeros": "likely: flooded while protocol-mode=none",
+            "comware": "likely: flooded; 'bpdu-drop any' on a port is a line of its own, which tagloom does not send",
             ANY: "unproven",
         },
         "show spanning-tree: disabled, all fabric ports forwarding; no switch outside that runs one on these ports",
@@ -272,6 +277,7 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
         {
             "linux-bridge": "does not apply: tagloom binds no ports there",
             "routeros": "does not apply: tagloom binds no ports there",
+            "comware": "does not apply: tagloom binds no ports there",
             ANY: "likely: IEEE 802.1AX-2020, 6.2; frames are spread by addresses",
         },
         "two hosts over the port-channel: no duplicates, and none when one cable is pulled at one end",
