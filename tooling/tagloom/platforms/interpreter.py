@@ -287,7 +287,7 @@ class Interpreter:
         return self._set_mode(replace(line, key="mode_trunk"), [])
 
     def _permit(self, line: Line, values: list[Any]) -> Outcome:
-        """Let trunks carry VLANs, or no longer; those that are not there yet are carried once they are."""
+        """Have trunks carry VLANs, or no longer; those that are not there yet are carried once they are."""
         self._need_mode(PortMode.TRUNK, "not_trunk")
         self._spend(len(values[0]) * len(self.context.ports))
         editor, permitted = self.editor, line.key == "trunk_permit"
