@@ -143,7 +143,7 @@ class SessionWords:
     `enable` and `clock` are "" where there is nothing of the kind; `leave` leaves one context and `end` all of them;
     `negation` takes a line away, `comment` begins a line that says nothing. `brackets` says that prompts are
     ``<NAME>`` and ``[NAME-context]``, not ``NAME#`` and ``NAME(context)#``. `names_host` begins the line that names the
-    switch, `shows` are pages to be recorded, of which `versions` say what it is, and `helps` what a `?` is typed behind.
+    switch, `shows` are pages to be recorded, `versions` say what it is; a `?` is typed behind `helps`.
     """
 
     enable: str = "enable"
