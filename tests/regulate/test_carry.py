@@ -1,19 +1,23 @@
 """Whether links can carry traffic on whole trees: every combination of trees tried gives the same answer."""
 
 from dataclasses import replace
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 from pathlib import Path
+from time import monotonic
 
 import networkx as nx
 import numpy as np
 import pytest
 
-from fabrics import make_fabric
+from fabrics import make_fabric, make_irregular
 from tagloom.graph.paths import channel_load
 from tagloom.read import read_traffic
+from tagloom.records.traffic import Traffic
 from tagloom.regulate import routes_of
-from tagloom.regulate.carry import carry
+from tagloom.regulate.all_trees import choose_trees
+from tagloom.regulate.carry import carry, senders_of
 from tagloom.regulate.forest import net_of, trees_of
+from thinned import few
 
 FOREVER = 1e6  # seconds
 
@@ -94,5 +98,74 @@ def test_one_byte_too_many_in_a_billion_is_too_many(missing, can):
 def test_questions_too_large_are_left_open():
     fabric = make_fabric("torus", 4, 4, model="powerconnect-5324")
     traffic = read_traffic(Path("pattern:uniform"), fabric)
-    verdict = carry(fabric, net_of(fabric, traffic), range(len(fabric.links)), 1e12, FOREVER, no_time_passes)
-    assert verdict.can is None
+    net, links = net_of(fabric, traffic), list(range(len(fabric.links)))
+    senders, _ = senders_of(net)
+    assert choose_trees(fabric, net, senders, links, 1e12, FOREVER, no_time_passes) is None
+    assert carry(fabric, net, links, 1e12, FOREVER, no_time_passes).can is True
+    large = make_fabric("torus", 16, 16, model="powerconnect-5324")
+    net = net_of(large, read_traffic(Path("pattern:uniform"), large))
+    assert carry(large, net, range(len(large.links)), 1e12, FOREVER, no_time_passes).can is None
+
+
+def test_what_effort_leaves_open_does_not_depend_on_the_clock():
+    fabric = make_fabric("mesh", 3, 4, model="powerconnect-5324")
+    net = net_of(fabric, read_traffic(Path("pattern:all-to-all"), fabric))
+    most = 12 * net.flow.max()
+    for effort, can in ((0.0, None), (0.1, None), (FOREVER, True)):
+        found = {carry(fabric, net, range(1, 17), most, effort, ticks).can for ticks in (no_time_passes, monotonic)}
+        assert found == {can}
+
+
+def a_question(seed):
+    """Return a random fabric with a few links, parallel ones and slow ones among them, its traffic and a limit."""
+    chance = np.random.default_rng(seed)
+    switches = int(chance.integers(3, 7))
+    links = [(int(chance.integers(v)), v) for v in range(1, switches)]
+    links += [tuple(chance.choice(switches, 2, replace=False).tolist()) for _ in range(int(chance.integers(1, 4)))]
+    at = [int(n) for n in chance.integers(0, 3, switches)]
+    fabric = make_irregular([max(1, at[0]), *at[1:-1], max(1, at[-1])], links, model="powerconnect-5324")
+    hosts = len(fabric.hosts)
+    fabric = fabric.with_speeds({i: 100 for i in range(len(links)) if chance.random() < 0.1})
+    if seed % 3 == 2 and hosts > 3:
+        cut = int(chance.integers(2, hosts - 1))
+        named = [replace(host, network="one" if h < cut else "other") for h, host in enumerate(fabric.hosts)]
+        fabric = replace(fabric, hosts=tuple(named))
+    volume = chance.integers(0, 6, (hosts, hosts)) * (chance.random((hosts, hosts)) < 0.6) * chance.choice([1.0, 1 / 3])
+    np.fill_diagonal(volume, 0)
+    for some in [set(mine.tolist()) for mine in fabric.networks.values()]:
+        volume[np.ix_(sorted(some), sorted(set(range(hosts)) - some))] = 0.0
+    return fabric, Traffic(volume, volume), float(volume.sum() * chance.uniform(0.1, 1.0)) + 0.1, chance
+
+
+def turns(fabric, routes):
+    """Return every two channels that follow each other on a path between two hosts of one network."""
+    found = set()
+    for mine in fabric.networks.values():
+        for a, b in product(mine.tolist(), repeat=2):
+            at, path = fabric.hosts[b].switch, []
+            source = routes.source_of_host[a]
+            while at != routes.root[source]:
+                path.append(int(routes.trees[source][at]))
+                at = int(fabric.tail[path[-1]])
+            found |= set(pairwise(reversed(path)))
+    return found
+
+
+@pytest.mark.parametrize("some", few([range(n, n + 10) for n in range(0, 200, 10)], 0, 1), ids=str)
+def test_a_search_and_a_choice_among_all_trees_answer_alike(some):
+    answers = []
+    for seed in some:
+        fabric, traffic, limit, chance = a_question(seed)
+        net = net_of(fabric, traffic, int(chance.integers(2, 7)) if seed % 2 else None)
+        on = sorted(set(range(len(fabric.links))) - set(chance.choice(len(fabric.links), seed % 2).tolist()))
+        smaller = fabric.with_links_down(set(range(len(fabric.links))) - set(on))
+        chosen = choose_trees(fabric, net, senders_of(net)[0], on, limit, FOREVER, no_time_passes)
+        assert chosen is not None
+        verdict = carry(fabric, net, on, limit, FOREVER, no_time_passes)
+        assert verdict.can is bool(chosen)
+        answers.append(verdict.can)
+        if verdict.can:
+            routes = routes_of(smaller, verdict.forest, verdict.tree_of_host, "carried", "")
+            assert channel_load(smaller, routes, traffic.volume_bytes).max() <= limit * (1 + 1e-9)
+            assert nx.is_directed_acyclic_graph(nx.DiGraph(sorted(turns(smaller, routes))))
+    assert set(answers) == {True, False}

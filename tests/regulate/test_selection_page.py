@@ -7,6 +7,7 @@ import pytest
 
 from fabrics import ROOT
 from tagloom.read import read_fabric
+from thinned import few
 
 SPEC = importlib.util.spec_from_file_location("selection", ROOT / "benchmarks" / "selection.py")
 selection = importlib.util.module_from_spec(SPEC)
@@ -28,9 +29,10 @@ def printed(capsys, *given):
 
 
 SMALL = ["torus 3 3, is.S.4", "hypercube 3, bit-reversal", "complete 7, is.S.4", "mesh 3 3, all-to-all"]
+SLOWER = ["mesh 3 4, all-to-all", "torus 3 4, all-to-all"]
 
 
-@pytest.mark.parametrize("row", SMALL)
+@pytest.mark.parametrize("row", few([*SMALL, *SLOWER], 0, 1, 2, 3, 4))
 def test_rows_of_small_fabrics_are_what_the_script_prints(row, capsys):
     words, name = row.split(", ")
     found = printed(capsys, selection.family(words, "powerconnect-5324"), name, "optimal", selection.SMALL_SECONDS)
@@ -38,10 +40,22 @@ def test_rows_of_small_fabrics_are_what_the_script_prints(row, capsys):
     assert found[2] == "0.00"
 
 
-@pytest.mark.parametrize("name", ["ep.S.4", "lu.S.4"])
-def test_rows_of_misc_are_what_the_script_prints(name, capsys):
-    fabric = read_fabric(ROOT / "inventory" / "misc" / "fabric.yml")
-    assert printed(capsys, fabric, name, "optimal", 60.0) == rows("misc")[name]
+CLUSTERS = [
+    ("misc", "ep.S.4"),
+    ("misc", "lu.S.4"),
+    ("testbed", "mg.S.4"),
+    ("testbed", "lu.S.16"),
+    ("supernova", "cg.S.4"),
+    ("supernova", "mg.S.16"),
+    ("supernova64-5324", "lu.S.16"),
+    ("supernova64-6248", "mg.S.16"),
+]
+
+
+@pytest.mark.parametrize(("cluster", "name"), CLUSTERS)
+def test_rows_of_clusters_are_what_the_script_prints(cluster, name, capsys):
+    fabric = read_fabric(ROOT / "inventory" / cluster / "fabric.yml")
+    assert printed(capsys, fabric, name, "optimal", selection.CLUSTER_SECONDS) == rows(f"{cluster}, optimal")[name]
 
 
 @pytest.mark.long
@@ -55,9 +69,10 @@ def test_rows_of_64_switches_are_what_the_script_prints(model, capsys):
 def test_what_the_page_counts_is_what_its_rows_say():
     for heading, most in (
         ("Small fabrics", 0.001),
-        ("misc", 0.001),
+        *((f"{cluster}, optimal", 0.001) for cluster in selection.CLUSTERS),
         ("64 switches, greedy: torus 8x8, powerconnect-6248", 2.0),
     ):
+        assert len(rows(heading)) > 16
         gaps = [float(cells[2]) for first, cells in rows(heading).items() if first != "traffic"]
         within = f"of the bound: {sum(gap <= most for gap in gaps)} of {len(gaps)}"
         assert within in PAGE.partition(f"\n## {heading}")[2].partition("\n## ")[0]

@@ -53,7 +53,7 @@ def _regulate(args: argparse.Namespace, screen: Screen) -> int:
     if args.survive == "link":
         options = replace(options, survives=lambda smaller: not failures_left(smaller, fabric))
     with screen.progress("links tried") as note:
-        settings = pipeline.regulate(fabric, traffic, args.routing, args.assignment, note, options, time.monotonic)
+        settings = pipeline.regulate(fabric, traffic, args.routing, args.assignment, note, options, time.process_time)
     payload = to_json(fabric, settings)
     if args.output is not None:
         write_whole(args.output, json.dumps(payload, indent=2) + "\n")
@@ -134,7 +134,7 @@ def _timetable(args: argparse.Namespace, screen: Screen) -> int:
     assert history is not None  # noqa: S101 - as above
     with screen.progress("settings sought") as note:
         planner = timetabling.planner(fabric, share_directory() / "templates")
-        found = day.timetable(fabric, history, planner, options, note, time.monotonic)
+        found = day.timetable(fabric, history, planner, options, note, time.process_time)
     schedule = found.schedules[-1]
     payload = day_figures.to_json(fabric, found, options, schedule)
     files: dict[str, str] = {}
@@ -234,7 +234,7 @@ def add(commands: Commands) -> None:
         type=float,
         default=60.0,
         metavar="S",
-        help="seconds for --method optimal and its bound (default 60)",
+        help="processor seconds for --method optimal and its bound (default 60)",
     )
     regulate.add_argument(
         "--power", type=Path, metavar="FILE", help="YAML file of watts by model, used before tagloom's own figures"

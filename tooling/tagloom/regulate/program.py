@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections import Counter, defaultdict
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -13,9 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.graph.search import all_hops
+from tagloom.regulate.highs import INFEASIBLE, TIME_OUT, solve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable
 
     from numpy.typing import NDArray
 
@@ -116,9 +114,6 @@ class Program:
 
         The program is solved again with more cuts while its solution cuts off some switches and time is left.
         """
-        from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 - a third of a second to load
-        from scipy.sparse import csr_matrix  # noqa: PLC0415 - as above
-
         rows, bundles, left = self._rows, self._bundles, time_limit_seconds
         if not rows.columns:
             return Bound(0.0, self._source, False, {})  # no link is up: nothing to choose
@@ -131,20 +126,13 @@ class Program:
             top[list(self._above.values())] = 1
             whole = np.zeros(rows.columns)
             whole[list(self._whole)] = 1
-            matrix = csr_matrix((rows.value, (rows.row, rows.column)), (len(rows.low), rows.columns))
-            with aside():
-                answer = milp(
-                    cost,
-                    integrality=whole,
-                    bounds=Bounds(np.zeros(rows.columns), top),
-                    constraints=LinearConstraint(matrix, rows.low, rows.high),
-                    options={"time_limit": max(left, 0.1), "mip_rel_gap": MIP_GAP},
-                )
+            matrix = rows.row, rows.column, rows.value
+            answer = solve(cost, whole, top, matrix, rows.low, rows.high, left, clock, mip_rel_gap=MIP_GAP)
             left -= clock() - began
-            if answer.status == 2:
+            if answer.status == INFEASIBLE:
                 return Bound(np.inf, "no flow fits", False, {})
             self._best = max(self._best, float(answer.mip_dual_bound or 0.0))
-            out = answer.status == 1
+            out = answer.status == TIME_OUT
             on = {}
             if answer.x is None:
                 break
@@ -190,19 +178,6 @@ def checked_bound(bound: float, least: float) -> float:
     if least < bound - BEATEN * max(1.0, abs(bound) * 1e-3):
         raise AssertionError(f"a choice of {least:.6f} beats the lower bound of {bound:.6f}")
     return min(bound, least)
-
-
-@contextmanager
-def aside() -> Iterator[None]:
-    """Send HiGHS's debug output to standard error: standard output is for results alone."""
-    sys.stdout.flush()
-    kept = os.dup(1)
-    try:
-        os.dup2(2, 1)
-        yield
-    finally:
-        os.dup2(kept, 1)
-        os.close(kept)
 
 
 class _Rows:
