@@ -229,7 +229,7 @@ def test_watts_that_nobody_measured_are_a_measured_models_and_reach_as_far_as_al
     like = load(model).watts.like
     assert found.watts_before.value == as_if[MEASURED.index(like)][0]
     assert found.assumed[0] == f"watts of {model} as a {load(like).title}'s; --power has yours"
-    assert "assumed: nobody" in found.watts_after.source
+    assert "assumed: as a" in found.watts_after.source
     for figure, values in (
         (found.watts_before, [before for before, _ in as_if]),
         (found.watts_after, [after for _, after in as_if]),

@@ -29,6 +29,8 @@ from tagloom.report.panels import (
 from tagloom.report.terminal import count, forecast_payload
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import jinja2
     from numpy.typing import NDArray
 
@@ -117,8 +119,7 @@ def _cards(report: Report, forecast: dict[str, Any]) -> list[dict[str, str]]:
         {
             "name": "Slow-down",
             "value": f"{forecast['slowdown_percent']:.2f} %" if base else "unknown",
-            "detail": f"{decimal(base)} s -> {decimal(forecast['seconds_predicted'])} s, between {slower[0]:.2f} % and "
-            f"{slower[1]:.2f} %"
+            "detail": f"{decimal(base)} s -> {decimal(forecast['seconds_predicted'])} s{_between(slower, 2)}"
             if base
             else "no traffic was given",
             "source": sources["seconds_predicted"] if base else "",
@@ -132,10 +133,17 @@ def _cards(report: Report, forecast: dict[str, Any]) -> list[dict[str, str]]:
         {
             "name": "Saving",
             "value": f"{forecast['saving_percent']:.1f} %",
-            "detail": f"{before:,.1f} W -> {after:,.1f} W",
+            "detail": f"{before:,.1f} W -> {after:,.1f} W"
+            + _between(forecast["intervals"].get("saving_percent", (forecast["saving_percent"],) * 2), 1),
             "source": sources["watts_after"],
         },
     ]
+
+
+def _between(percents: Sequence[float], digits: int) -> str:
+    """Return the words for an interval of percent, "" where both ends read the same."""
+    low, high = (f"{end:.{digits}f} %" for end in percents)
+    return f", between {low} and {high}" if low != high else ""
 
 
 def _energy_head(forecast: dict[str, Any]) -> str:
