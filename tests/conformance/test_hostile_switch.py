@@ -16,7 +16,7 @@ from tagloom.adapters import ssh
 from tagloom.adapters.connect import connect
 from tagloom.adapters.ssh import Access, SshSwitch
 from tagloom.errors import DeviceError
-from tagloom.platforms import iproute2
+from tagloom.platforms import iproute2, secrets
 
 ANSWER_BYTES, SESSION_BYTES = 1 << 20, 4 << 20  # of the tests, so that a flood need not take long
 WINDOW = 4 << 20  # what is under way when the client hangs up: SSH's window, and the buffers of TCP
@@ -398,7 +398,7 @@ def test_an_attack_is_its_switchs_own_error(attacked, name):
         assert re.search(says, outcome.text), outcome.text
         assert outcome.switch == "s0"
         assert outcome.text.isprintable()
-        assert len(outcome.text) <= ssh.SHOWN_CHARACTERS + 10
+        assert len(outcome.text) <= secrets.SHOWN_CHARACTERS + 10
         assert "hush" not in str(outcome)
     assert cpu_seconds < CPU_SECONDS
     assert sent < SESSION_BYTES + WINDOW

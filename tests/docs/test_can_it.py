@@ -21,7 +21,7 @@ def test_every_model_has_a_row_that_says_what_its_command_line_can():
         row = row_of(model)
         assert row[0] == model
         assert row[5] == (platform.netmiko_driver or "no")
-        if platform.grammar and platform.has_modes:
+        if platform.has_known_modes:
             grammar = Grammar.of(platform)
             assert row[7] == ("yes" if grammar.has("frames_untagged") else "no")
             assert row[9] == ("yes" if grammar.has("lag_join") else "no")

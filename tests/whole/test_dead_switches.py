@@ -115,18 +115,24 @@ def test_a_new_box_of_any_command_line_takes_the_place_of_a_dead_one(model, tmp_
         assert held(terminal, *OTHERS) == {name: whole[name] for name in OTHERS}
 
 
-def test_a_switch_managed_over_the_fabrics_own_links_is_not_replaced_and_nothing_is_typed(tmp_path):
+def test_a_switch_managed_over_the_fabrics_own_links_is_replaced_by_what_the_refusal_names(tmp_path):
     terminal = Terminal(tmp_path)
     ways = 'management: {vlan: 40, controller: "s0:g24", links: ["s0:g1", "s1:g2", "s2:g2"]}\n'
     (terminal.home / "f.yml").write_text(PLAN + ways)
     terminal("plan", "f.yml", "-o", "b")
-    with terminal.lab("f.yml"):
+    with terminal.lab("f.yml", ("apply", "b", "--allow", "interrupt")):
         process.fault(terminal.rack, "s1", "factory")
         before, typed = held(terminal), commands(terminal)
         page = terminal.answer("replace", "s1", *console(terminal, "--new-key"), "--build", "b", expect=1)
         assert "a way that is not the fabric's" in page["refused"]
         assert "port of its own" in page["next"]
         assert (held(terminal), commands(terminal)) == (before, typed)
+
+        (terminal.home / "own-ports.yml").write_text(PLAN)  # every switch has a management port of its own by now
+        terminal("plan", "own-ports.yml", "--previous", "b", "-o", "new")
+        page = terminal.answer("replace", "s1", *console(terminal, "--new-key"), "--build", "new")
+        assert page["failed"] == []
+        assert terminal.answer("lab", "ping")["lost"] == 0
 
 
 @pytest.mark.long

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 import serial
 
-from tagloom.adapters.ssh import shown
 from tagloom.errors import DeviceError
 from tagloom.platforms.grammar import Grammar
+from tagloom.platforms.secrets import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

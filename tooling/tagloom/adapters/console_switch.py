@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from tagloom.adapters.greeting import TAIL, WAITS
 from tagloom.adapters.routeros import GREETED, RouterOsGreeting, RouterOsSwitch
-from tagloom.adapters.ssh import Session, SshSwitch, shown
+from tagloom.adapters.ssh import Session, SshSwitch
 from tagloom.errors import DeviceError
+from tagloom.platforms.secrets import shown
 
 if TYPE_CHECKING:
     import re

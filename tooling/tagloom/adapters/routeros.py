@@ -6,10 +6,11 @@ import re
 from itertools import count
 from typing import TYPE_CHECKING
 
-from tagloom.adapters.ssh import Session, shown
+from tagloom.adapters.ssh import Session
 from tagloom.errors import DeviceError
 from tagloom.plain_text import printable
 from tagloom.platforms.routeros import EXPORT, HOSTS, RESOURCE
+from tagloom.platforms.secrets import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -117,10 +118,6 @@ class RouterOsSwitch(Session):
         """Do nothing, and say that it is kept: RouterOS has no configuration beside the one that runs."""
         del text
         return True
-
-    def why_no_reload(self) -> str:
-        """Return why the switch is not told to reload at a set time: what it would boot with is what runs."""
-        return "RouterOS boots with every line that it has taken, so a reload would take none back"
 
     def _log_in(self) -> None:
         """Answer what stands before the prompt, and see that lines are carried out behind it."""

@@ -10,12 +10,11 @@ import re
 from typing import TYPE_CHECKING, Protocol
 
 from tagloom.errors import DeviceError
-from tagloom.plain_text import printable
+from tagloom.platforms.secrets import shown
 
 if TYPE_CHECKING:
     from tagloom.platforms.grammar import ScheduledReload
 
-UNKNOWN = "no words for it are known of its family"
 _SHOWN = 200  # characters of an answer, in a reason
 _OFFERED = re.compile(r"(?m)^[ \t]*(\S+)")
 
@@ -46,13 +45,11 @@ class Console(Protocol):
         ...
 
 
-def why_not(console: Console, words: ScheduledReload | None) -> str:
+def why_not(console: Console, words: ScheduledReload) -> str:
     """Return why a reload is not scheduled, "" where it can be.
 
     A reload that somebody else has scheduled stays: to call off ours would call off theirs.
     """
-    if words is None:
-        return UNKNOWN
     if not console.erases():
         return "its console does not take back what was typed, so it cannot be asked by ?"
     offered = {found.lower() for found in _OFFERED.findall(console.help(words.question))}
@@ -61,35 +58,27 @@ def why_not(console: Console, words: ScheduledReload | None) -> str:
     said = console.ask(words.show)
     if console.is_error(said):
         return f"{words.show} is refused"
-    return f"somebody else has scheduled one: {_one_line(said)}" if words.pending(said) else ""
+    return f"somebody else has scheduled one: {shown(said, _SHOWN)}" if words.pending(said) else ""
 
 
-def schedule(console: Console, words: ScheduledReload | None, minutes: int) -> str:
+def schedule(console: Console, words: ScheduledReload, minutes: int) -> str:
     """Schedule a reload in so many minutes; return why there is none, "" where the switch shows it.
 
     Raises DeviceError where nobody can tell whether there is one.
     """
-    if words is None:
-        return UNKNOWN
     answer = console.agree(words.arm.format(minutes=minutes))
-    shown = console.ask(words.show)
-    if not console.is_error(shown) and words.pending(shown):
+    said = console.ask(words.show)
+    if not console.is_error(said) and words.pending(said):
         return ""
     call_off(console, words)
-    return f"{words.show} shows none: {_one_line(answer if console.is_error(answer) else shown)}"
+    return f"{words.show} shows none: {shown(answer if console.is_error(answer) else said, _SHOWN)}"
 
 
-def call_off(console: Console, words: ScheduledReload | None) -> None:
+def call_off(console: Console, words: ScheduledReload) -> None:
     """Call a reload off if one is scheduled. Raises DeviceError where it may be scheduled still."""
-    if words is None:
-        return
-    shown = console.ask(words.show)
-    if console.is_error(shown) or words.pending(shown):
+    said = console.ask(words.show)
+    if console.is_error(said) or words.pending(said):
         console.agree(words.call_off)
-        shown = console.ask(words.show)
-    if console.is_error(shown) or words.pending(shown):
-        raise DeviceError(console.name, words.call_off, f"a reload may be scheduled still: {_one_line(shown)}")
-
-
-def _one_line(said: str) -> str:
-    return printable(" ".join(said.split()))[:_SHOWN]
+        said = console.ask(words.show)
+    if console.is_error(said) or words.pending(said):
+        raise DeviceError(console.name, words.call_off, f"a reload may be scheduled still: {shown(said, _SHOWN)}")

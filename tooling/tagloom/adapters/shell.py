@@ -7,10 +7,11 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from tagloom.adapters.ssh import Session, shown
+from tagloom.adapters.ssh import Session
 from tagloom.errors import DeviceError
 from tagloom.plain_text import printable
 from tagloom.platforms.iproute2 import ETHTOOL_PAGES, PAGES, commands
+from tagloom.platforms.secrets import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,10 +93,6 @@ class LinuxSwitch(Session):
         self._request(f"chmod 755 {new}")
         self._request(f"mv {new} {old}")
         return True
-
-    def why_no_reload(self) -> str:
-        """Return why the machine is not told to reboot at a set time: that would end more than its bridge."""
-        return "a reboot of a Linux machine would end all that runs on it"
 
     def _log_in(self) -> None:
         """Wait for the prompt, whatever it is and whatever stands before it, and do without it from then on."""

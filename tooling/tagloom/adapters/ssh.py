@@ -26,7 +26,7 @@ from tagloom.adapters.metered import Allowance, MeteredSocket, TerminalText
 from tagloom.errors import DeviceError, Finding, InputError
 from tagloom.plain_text import printable
 from tagloom.platforms.grammar import Grammar
-from tagloom.platforms.secrets import scrub
+from tagloom.platforms.secrets import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -46,7 +46,6 @@ ANSWER_BYTES = 8 << 20  # of one answer; 32,000 static entries are 4 MB of JSON,
 SESSION_BYTES = 128 << 20  # of all answers; a push reads the configuration three times
 LINE_SECONDS = 5.0  # of a line on average: a 5324 takes a tenth of that, and a few lines of a batch take minutes
 PROMPT_CHARACTERS = 128  # a host name has 63 at most (RFC 1123), a prompt of ROS 58
-SHOWN_CHARACTERS = 1000  # of an answer, in an error
 _PIECE_BYTES = 65536
 # No pattern below may match more than so many characters: what is further back has been searched for good.
 _TAIL = 512
@@ -109,12 +108,6 @@ def _introduce_host(wire: BaseConnection, access: Access) -> None:
         return client
 
     wire._build_ssh_client = build_and_introduce  # type: ignore[method-assign]  # noqa: SLF001 - as above
-
-
-def shown(answer: str) -> str:
-    """Return the beginning of an answer as one line for an error: without secrets, and of printable characters."""
-    words = " ".join(scrub(answer.lstrip()[: 64 * SHOWN_CHARACTERS]).split())
-    return printable(words if len(words) <= SHOWN_CHARACTERS else f"{words[:SHOWN_CHARACTERS]} ...")
 
 
 def _prompt_of(*names: str, brackets: bool = False) -> re.Pattern[str]:
@@ -392,7 +385,7 @@ class Session:
 
     def why_no_reload(self) -> str:
         """Return why the switch is not told to reload at a set time, "" where it can be."""
-        raise NotImplementedError
+        return self._platform.why_no_reload
 
     def schedule_reload(self, minutes: int) -> str:
         """Make the switch reload from what it saved, in so many minutes; return why it will not, "" where it will."""
@@ -699,16 +692,19 @@ class SshSwitch(Session):
 
     def why_no_reload(self) -> str:
         """Return why the switch is not told to reload at a set time, "" where it can be."""
-        return scheduled_reload.why_not(self, Grammar.of(self._platform).scheduled_reload)
+        words = Grammar.of(self._platform).scheduled_reload
+        return super().why_no_reload() if words is None else scheduled_reload.why_not(self, words)
 
     def schedule_reload(self, minutes: int) -> str:
         """Make the switch reload from what it saved, in so many minutes; return why it will not, "" where it will."""
-        return scheduled_reload.schedule(self, Grammar.of(self._platform).scheduled_reload, minutes)
+        words = Grammar.of(self._platform).scheduled_reload
+        return super().schedule_reload(minutes) if words is None else scheduled_reload.schedule(self, words, minutes)
 
     def call_off_reload(self) -> None:
         """Call off the reload that is scheduled, if one is, and see that none is left."""
         self._leave_configuration()
-        scheduled_reload.call_off(self, Grammar.of(self._platform).scheduled_reload)
+        if (words := Grammar.of(self._platform).scheduled_reload) is not None:
+            scheduled_reload.call_off(self, words)
 
     # The session
 

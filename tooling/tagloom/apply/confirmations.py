@@ -102,13 +102,13 @@ class Confirmations:
 
     def newest(self, now: float | None = None) -> Confirmation | None:
         """Return the newest confirmation as it stands `now`, None where no run has asked for one."""
-        with self.journal._reported(), closing(self.journal._open()) as wire:  # noqa: SLF001 - the journal's own hand
+        with self.journal.reported(), closing(self.journal.connection()) as wire:
             if wire.execute("select 1 from sqlite_master where name = 'confirmations'").fetchone() is None:
                 return None
             rows = wire.execute(
                 "select run, seconds, answer, operator from confirmations order by run desc limit 1"
             ).fetchall()
-        found = self.journal._records(_ROWS, rows, lambda *cells: cells)  # noqa: SLF001 - as above
+        found = self.journal.records(_ROWS, rows, lambda *cells: cells)
         if not found:
             return None
         number, seconds, answer, by = found[0]
@@ -135,12 +135,12 @@ class Confirmations:
 
     def arm(self, run: int, seconds: float) -> None:
         """Write down that a run is to be confirmed in so many seconds after its end; synced."""
-        with self.journal._writing() as wire:  # noqa: SLF001 - as above
+        with self.journal.writing() as wire:
             insert(wire, run, seconds)
 
     def answer(self, run: int, *, keep: bool, by: str) -> bool:
         """Write down who wants a run kept or taken back; False where another answer came before. Synced."""
-        with self.journal._writing() as wire:  # noqa: SLF001 - as above
+        with self.journal.writing() as wire:
             done = wire.execute(
                 "update confirmations set answer = ?, operator = ? where run = ? and answer = ''",
                 (_YES if keep else _NO, by, run),

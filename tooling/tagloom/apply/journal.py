@@ -169,14 +169,14 @@ class Journal:
         self.path = path
         # While this connection is open, short-lived ones of workers do not each checkpoint the log.
         self._kept: sqlite3.Connection | None = None
-        with self._reported(), self._checked(deep=False) as file:
+        with self.reported(), self._checked(deep=False) as file:
             file.wire.execute("pragma journal_mode = wal")
 
     def __enter__(self) -> Self:
         """Check the whole file, and keep a connection open."""
-        with self._reported():
+        with self.reported():
             self._checked(deep=True).close()
-            self._kept = self._open()
+            self._kept = self.connection()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -204,7 +204,7 @@ class Journal:
         With `confirm_seconds` it must be confirmed within so many seconds after its end.
         """
         row = (name, kind, fabric, source, command, operator, time.time(), RUNNING, waves, proven, undoes, _pack(order))
-        with self._writing() as wire:
+        with self.writing() as wire:
             number = wire.execute(
                 "insert into runs (name, kind, fabric, source, command, operator, began, state, waves, wave, proven,"
                 " undoes, pack) values (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)",
@@ -242,18 +242,18 @@ class Journal:
 
     def switches(self, run: int, wave: int | None = None) -> list[SwitchRow]:
         """Return the records of switches, by wave and then by name."""
-        with self._reported(), closing(self._open()) as wire:
+        with self.reported(), closing(self.connection()) as wire:
             rows = wire.execute(
                 "select wave, switch, state, lines, before, after, sent, error, at from switches"
                 " where run = ? and (wave = ? or ? is null) order by wave, switch",
                 (run, wave, wave),
             ).fetchall()
-        return self._records(_SWITCHES, [(*row[:3], self._lines(row[3]), *row[4:]) for row in rows], SwitchRow)
+        return self.records(_SWITCHES, [(*row[:3], self._lines(row[3]), *row[4:]) for row in rows], SwitchRow)
 
     def unpack(self, run: int, directory: Path) -> None:
         """Extract the run's copy of its order into `directory`, over older files."""
-        with self._reported():
-            with closing(self._open()) as wire:
+        with self.reported():
+            with closing(self.connection()) as wire:
                 row = wire.execute("select pack from runs where id = ?", (run,)).fetchone()
             if row is None or not isinstance(row[0], bytes):
                 raise self._damaged(f"the directory of run {run}", "none")
@@ -267,13 +267,13 @@ class Journal:
 
     def begin_wave(self, run: int, wave: int) -> None:
         """Record that a wave begins; the number never decreases when switches that fell behind catch up."""
-        with self._writing() as wire:
+        with self.writing() as wire:
             self._move(wire, run, Move.BEGIN_WAVE)
             wire.execute("update runs set wave = max(wave, ?) where id = ?", (wave, run))
 
     def withdraw(self, run: int) -> bool:
         """Reset the wave to 0 if no line of any was about to be sent; return whether that was so."""
-        with self._writing() as wire:
+        with self.writing() as wire:
             (meant,) = wire.execute("select count(*) from switches where run = ? and lines <> '[]'", (run,)).fetchone()
             if not meant:
                 wire.execute("update runs set wave = 0 where id = ?", (run,))
@@ -281,7 +281,7 @@ class Journal:
 
     def move(self, run: int, move: Move, note: str = "") -> None:
         """Record a transition of a run; `note` is for people. Raises IllegalMoveError if its state forbids it."""
-        with self._writing() as wire:
+        with self.writing() as wire:
             state = self._move(wire, run, move)
             ended = None if state == RUNNING else time.time()
             wire.execute("update runs set note = ?, ended = ? where id = ?", (note, ended, run))
@@ -298,7 +298,7 @@ class Journal:
 
     def interrupt(self) -> None:
         """Record that running runs were interrupted; only for the holder of the lock."""
-        with self._writing() as wire:
+        with self.writing() as wire:
             for (run,) in wire.execute("select id from runs where state = ?", (RUNNING,)).fetchall():
                 self._move(wire, run, Move.INTERRUPT)
 
@@ -307,11 +307,11 @@ class Journal:
         return WaveJournal(self, run, wave, switch)
 
     def _runs(self, condition: str, *values: object) -> list[Run]:
-        with self._reported(), closing(self._open()) as wire:
+        with self.reported(), closing(self.connection()) as wire:
             rows = wire.execute(f"select {_RUN_COLUMNS} from runs {condition}", values).fetchall()  # noqa: S608 - our own text
-        return self._records(_RUNS, [(*row[:12], bool(row[12]), *row[13:]) for row in rows], Run)
+        return self.records(_RUNS, [(*row[:12], bool(row[12]), *row[13:]) for row in rows], Run)
 
-    def _records(
+    def records(
         self, rows_of: TypeAdapter[list[Any]], rows: list[tuple[Any, ...]], record: Callable[..., T]
     ) -> list[T]:
         """Return records of rows. Raises InputError if a cell has an unexpected type."""
@@ -331,22 +331,24 @@ class Journal:
     def _checked(self, *, deep: bool) -> Store:
         return Store(self.path, _FORM, new=True, parents=True, owner_only=True, busy_seconds=_BUSY_SECONDS, deep=deep)
 
-    def _open(self) -> sqlite3.Connection:
+    def connection(self) -> sqlite3.Connection:
+        """Return a connection to the file, which the caller closes; what it writes is synced to disk."""
         wire = connected(self.path, _BUSY_SECONDS)
         wire.execute("pragma synchronous = full")
         return wire
 
     @contextmanager
-    def _writing(self, *, synced: bool = True) -> Iterator[sqlite3.Connection]:
+    def writing(self, *, synced: bool = True) -> Iterator[sqlite3.Connection]:
         """Return a connection inside one transaction, committed at the end, and also synced to disk if `synced`."""
-        with self._reported(), closing(self._open()) as wire:
+        with self.reported(), closing(self.connection()) as wire:
             if not synced:
                 wire.execute("pragma synchronous = normal")
             with transaction(wire):
                 yield wire
 
     @contextmanager
-    def _reported(self) -> Iterator[None]:
+    def reported(self) -> Iterator[None]:
+        """Raise InputError where the file cannot be read or written inside."""
         try:
             yield
         except (sqlite3.Error, OSError) as error:
@@ -365,7 +367,7 @@ class WaveJournal:
     def intend(self, lines: Sequence[str], before: str, after: str) -> None:
         """Record what is about to be sent; it is on the disk on return."""
         row = (self.run, self.wave, self.switch, SENDING, json.dumps(list(lines)), before, after, time.time())
-        with self.journal._writing() as wire:  # noqa: SLF001 - part of the journal
+        with self.journal.writing() as wire:
             wire.execute(
                 "insert or replace into switches (run, wave, switch, state, lines, before, after, at)"
                 " values (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -375,7 +377,7 @@ class WaveJournal:
     def note(self, state: str, sent: int = 0, error: str = "") -> None:
         """Record the progress; a switch without an intention (nothing to send) gets a row of its own."""
         key = (self.run, self.wave, self.switch)
-        with self.journal._writing(synced=False) as wire:  # noqa: SLF001 - as above
+        with self.journal.writing(synced=False) as wire:
             wire.execute(
                 "insert into switches (run, wave, switch, state, lines, before, after, at, sent, error)"
                 " values (?, ?, ?, ?, '[]', '', '', ?, ?, ?) on conflict (run, wave, switch)"

@@ -41,21 +41,21 @@ class ScheduledReloads:
 
     def all(self) -> list[ScheduledReload]:
         """Return those that nobody is known to have called off, by switch; their time may have come since."""
-        with self.journal._reported(), closing(self.journal._open()) as wire:  # noqa: SLF001 - the journal's own hand
+        with self.journal.reported(), closing(self.journal.connection()) as wire:
             if wire.execute("select 1 from sqlite_master where name = 'reloads'").fetchone() is None:
                 return []
             rows = wire.execute("select switch, run, until from reloads order by switch").fetchall()
-        return self.journal._records(_ROWS, rows, ScheduledReload)  # noqa: SLF001 - as above
+        return self.journal.records(_ROWS, rows, ScheduledReload)
 
     def arm(self, switch: str, run: int, until: float) -> None:
         """Write down that a switch is about to be told to reload; synced."""
-        with self.journal._writing() as wire:  # noqa: SLF001 - as above
+        with self.journal.writing() as wire:
             wire.execute(_SCHEMA)
             wire.execute("insert or replace into reloads (switch, run, until) values (?, ?, ?)", (switch, run, until))
 
     def called_off(self, switch: str) -> None:
         """Write down that a switch shows no scheduled reload any more; synced."""
-        with self.journal._writing() as wire:  # noqa: SLF001 - as above
+        with self.journal.writing() as wire:
             wire.execute(_SCHEMA)
             wire.execute("delete from reloads where switch = ?", (switch,))
 

@@ -114,7 +114,7 @@ def _switch_of(fabric: Fabric, name: str) -> Any:
     found = next((switch for switch in fabric.live if switch.name == name), None)
     if found is None:
         raise InputError([Finding("SWITCH", "a switch of the inventory that is up", name)])
-    if not platforms.of(found).has_modes or not platforms.of(found).grammar:
+    if not platforms.of(found).has_known_modes:
         raise InputError([Finding("SWITCH", "a model whose console tagloom knows", f"{name}, a {found.model}")])
     return found
 

@@ -143,7 +143,7 @@ def _switch_of(prepared: PreparedChange, name: str) -> Switch:
             f"{name} with the fabric file of the inventory, then tagloom apply BUILD --allow interrupt",
             ("bootstrap", "apply BUILD --allow interrupt"),
         )
-    if not platforms.of(found).has_modes or not platforms.of(found).grammar:
+    if not platforms.of(found).has_known_modes:
         raise InputError([Finding("SWITCH", "a model whose console tagloom knows", f"{name}, a {found.model}")])
     return found
 

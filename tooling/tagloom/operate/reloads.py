@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tagloom import platforms
-from tagloom.platforms.grammar import Grammar
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -27,10 +26,6 @@ def reload_remarks(fabric: Fabric, changed: Collection[str]) -> tuple[str, ...]:
 
 
 def _manner(platform: Platform) -> str:
-    if platform.is_shell:
-        return "not told to reboot at a set time, which would end all that runs on it"
-    if not platform.has_modes:
-        return "not told to reload at a set time: it boots with every line that it has taken"
-    if Grammar.of(platform).scheduled_reload is None:
-        return "cannot be told to reload at a set time: no words for it are known of its family"
+    if platform.why_no_reload:
+        return f"not told to reload at a set time: {platform.why_no_reload}"
     return "told to reload from what is saved, unless the lines go well; called off once they are saved"

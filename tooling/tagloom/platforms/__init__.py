@@ -96,6 +96,21 @@ class Platform:
         return self.command_line == "modes"
 
     @property
+    def has_known_modes(self) -> bool:
+        """Return whether its command line is one of modes, of which tagloom knows the lines."""
+        return bool(self.grammar) and self.has_modes
+
+    @property
+    def why_no_reload(self) -> str:
+        """Return why no reload from what is saved can be scheduled, "" where there are words for it."""
+        if self.is_shell:
+            return "a reboot would end all that runs on the machine"
+        if not self.has_modes:
+            return "it boots with every line that it has taken"
+        known = bool(self.grammar) and "scheduled_reload" in family(self.grammar, self.firmware)
+        return "" if known else "no words for it are known of its family"
+
+    @property
     def assignments(self) -> tuple[str, str]:
         """Return the only assignment that is known to work on it ("" = any), and why."""
         found = family(self.grammar).get("assignments", {}) if self.grammar else {}

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+from tagloom.plain_text import printable
+
+SHOWN_CHARACTERS = 1000  # of an answer, in an error
 _WORD = r'("[^"\n]*"|\S+)'
 # Each is looked for by itself, since a line may hold several secrets.
 _SECRETS = tuple(
@@ -44,6 +47,12 @@ def scrub(text: str) -> str:
     for pattern in _SECRETS:
         text = pattern.sub(r"\1<hidden>", text)
     return text
+
+
+def shown(answer: str, most: int = SHOWN_CHARACTERS) -> str:
+    """Return the beginning of an answer as one line for an error: without secrets, and of printable characters."""
+    words = " ".join(scrub(answer.lstrip()[: 64 * most]).split())
+    return printable(words if len(words) <= most else f"{words[:most]} ...")
 
 
 def secrets_in(line: str) -> list[str]:

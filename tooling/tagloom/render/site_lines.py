@@ -85,12 +85,12 @@ def _read(fabric: Fabric) -> tuple[SiteLines, list[Finding], list[SiteLine]]:
         if not rows:
             continue
         platform = platforms.of(switch)
-        undoes = platform.grammar and platform.has_modes and Grammar.of(platform).session.negation != "no"
+        undoes = platform.has_known_modes and Grammar.of(platform).session.negation != "no"
         if undoes:
             rule = "lines for a switch that takes a line away by no"
             findings.append(Finding(rows[0][0], rule, f"{switch.name}, {platform.title}, which does so by undo"))
             continue
-        if not platform.grammar or not platform.has_modes:
+        if not platform.has_known_modes:
             rule = "lines for a switch with a command line of modes"
             actual = (
                 f"{switch.name}, {platform.title}: Ansible's own modules keep users, NTP and SNMP of such a machine"

@@ -193,7 +193,7 @@ def cable_ends(fabric: Fabric) -> list[CableEnds]:
 
 def _ports(platform: Platform, ends: CableEnds) -> list[dict[str, str]]:
     """List the cables of a switch: its port, the line that opens the port's block, and what is at the other end."""
-    spoken = platform.grammar and platform.has_modes
+    spoken = platform.has_known_modes
     return [
         {
             "name": platform.port_name(port),

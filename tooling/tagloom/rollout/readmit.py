@@ -119,7 +119,10 @@ def refuse_in_band(fabric: Fabric) -> None:
     """
     if fabric.management is not None:
         rule = "a switch is isolated only where it is reached by a way that is not the fabric's"
-        next_step = "reach it by a port of its own, and take management: out of the fabric file"
+        next_step = (
+            "reach every switch by a port of its own, take management: out of the fabric file, tagloom plan FABRIC "
+            "--previous BUILD -o NEW, then the same command with NEW"
+        )
         raise PlanError(rule, "management: goes over the fabric's links", next_step)
 
 
