@@ -28,7 +28,8 @@ from waiting import until
 MODELS = ["powerconnect-5324", "powerconnect-5548", "powerconnect-6248", "n-series"]
 CISCOS = ["cisco-sg300-28", "cisco-cbs350-24t-4g"]  # which have a user from the factory
 ROUTEROS = "mikrotik-crs326-24g-2s"  # which has a user without a password, and keeps each line as it takes it
-ALL = [*MODELS, *CISCOS, ROUTEROS]
+COMWARE = "hpe-5130-24g-4sfp"
+ALL = [*MODELS, *CISCOS, COMWARE, ROUTEROS]
 ADDRESS = ["interface vlan 1", "ip address 192.0.2.9 255.255.255.0", "exit"]
 GLOBAL_ADDRESS = ["ip address 192.0.2.9 255.255.255.0"]  # of a 62xx
 USER = ["username ops password first-day level 15", "crypto key generate rsa", "ip ssh server"]
@@ -179,15 +180,18 @@ def lines_of(rack, number, kind):
 KINDS = [(number, kind) for number in range(len(ALL)) for kind in ("serial", "telnet")]
 
 
-@pytest.mark.parametrize(("number", "kind"), few(KINDS, 0, 7, 11, 12, 13), ids=str)  # all grammars' roots, both wires
+@pytest.mark.parametrize(
+    ("number", "kind"), few(KINDS, 0, 7, 11, 12, 13, 14, 15), ids=str
+)  # all grammars' roots, both wires
 def test_bootstrap_brings_a_switch_from_the_factory_to_the_inventorys_login(factory, number, kind, tmp_path, capfd):
     place = site(factory, tmp_path / "site")
     page = bootstrap(capfd, place, "--switch", f"s{number}", *lines_of(factory, number, kind))
     assert (page["configured"], page["enrolled"]) == ([f"s{number}"], [f"s{number}"])
     assert page["known_hosts"] == str(place / "known_hosts")
     text = login(place, number, "ops", "first-day-9", process.read_info(factory))
-    assert re.search(rf"hostname s{number}\b|identity set name=s{number}\b", text)
-    assert re.search(r"snmp-server user lab tagloom (auth-sha|v3 auth sha)|name=lab security=private", text)
+    assert re.search(rf"(hostname|sysname) s{number}\b|identity set name=s{number}\b", text)
+    of_snmp = r"snmp-server user lab tagloom (auth-sha|v3 auth sha)|name=lab security=private|usm-user v3 lab tagloom"
+    assert re.search(of_snmp, text)
     assert "lldp" in text
     process.reboot(factory, f"s{number}")
     assert login(place, number, "ops", "first-day-9", process.read_info(factory)) == text, "it was saved"

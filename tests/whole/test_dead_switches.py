@@ -99,9 +99,10 @@ def test_a_box_from_the_factory_takes_the_place_of_a_dead_switch_and_nobody_else
 
 
 KINS = ["n-series", "powerconnect-6248", "powerconnect-5548", "cisco-sg300-28", "cisco-cbs350-24t-4g"]
+KINS.append("hpe-5130-24g-4sfp")
 
 
-@pytest.mark.parametrize("model", few(KINS, 0))
+@pytest.mark.parametrize("model", few(KINS, 0, 5))
 def test_a_new_box_of_any_command_line_takes_the_place_of_a_dead_one(model, tmp_path):
     terminal = Terminal(tmp_path)
     (terminal.home / "f.yml").write_text(PLAN.replace("powerconnect-5324", model))

@@ -31,16 +31,19 @@ _TELNET_PORT = 23
 _TELNET = re.compile(rb"\xff(?:([\xfb-\xfe])(.)|\xfa.*?\xff\xf0|[\xf0-\xf9])", re.DOTALL)
 _WILL, _WONT, _DO, _DONT = b"\xfb", b"\xfc", b"\xfd", b"\xfe"
 _ECHO, _GO_AHEAD = b"\x01", b"\x03"  # RFC 857, 858: the switch may do both
-_AT_PROMPT = r"\n[^\S\n]*[\w][\w .-]{0,63}(?:\([^)\n]{0,64}\))?[>#] ?"
-_PROMPT, _BURIED = re.compile(_AT_PROMPT + "$"), re.compile(_AT_PROMPT + r"\n")
+_VIEWS = r"<[\w.-]{1,64}>|\[(?![yn]/)[\w./-]{1,128}\]"  # of Comware
+_AT_PROMPT = rf"\n[^\S\n]*(?:[\w][\w .-]{{0,63}}(?:\([^)\n]{{0,64}}\))?[>#]|{_VIEWS}) ?"
+_PROMPT, _BURIED = re.compile(_AT_PROMPT + "$", re.IGNORECASE), re.compile(_AT_PROMPT + r"\n", re.IGNORECASE)
 _USER = re.compile(r"(?:user ?name|user|login) ?: ?$", re.IGNORECASE)
 _PASSWORD = re.compile(r"password ?: ?$", re.IGNORECASE)
 # A first login that is asked for other credentials than the factory's, in this order.
 _OLD, _NEW_USER = re.compile(r"old password ?: ?$", re.IGNORECASE), re.compile(r"new user ?name ?: ?$", re.IGNORECASE)
 _NEW = re.compile(r"(?:enter|confirm|re-?enter) (?:the )?(?:new )?password ?: ?$", re.IGNORECASE)
 _YES_OR_NO = re.compile(r"[(\[]y/n[)\]](?:\s?\[[yn]\])?\s?[?:]?\s*$", re.IGNORECASE)
-_MORE = re.compile(r"(?:More: <space>.{0,80}<return> ?|--More-- or \(q\)uit)$")
-_QUESTIONS = (_PROMPT, _YES_OR_NO, _MORE, _NEW_USER, _USER, _OLD, _NEW, _PASSWORD)
+_MORE = re.compile(r"(?:More: <space>.{0,80}<return> ?|--More-- or \(q\)uit|---- More ----)$")
+_LENGTH = re.compile(r"modulus length \[default ?= ?\d+:?\] ?:? ?$")  # of an RSA key, Comware
+_BITS = "2048"
+_QUESTIONS = (_PROMPT, _YES_OR_NO, _MORE, _NEW_USER, _USER, _OLD, _NEW, _PASSWORD, _LENGTH)
 _STEERING = re.compile(r"\x1b\[[0-9;]{0,16}[A-Za-z]|[\x00\r]")
 
 
@@ -187,8 +190,8 @@ class ConsoleLine:
             if question is _MORE:
                 said = _MORE.sub("", said)
                 self._send(b" ", shown(line))
-            elif question is _YES_OR_NO:
-                self._write("y")
+            elif question in (_YES_OR_NO, _LENGTH):
+                self._write("y" if question is _YES_OR_NO else _BITS)
                 said += "\n"
             else:
                 raise DeviceError(self._name, shown(line), "asks for a login")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tagloom.lab import comware_pages as pages
 from tagloom.lab.console import LOCKED, Console, is_abbreviated
+from tagloom.lab.device import HASHED
 from tagloom.lab.help_pages import help_page
 from tagloom.lab.shows import Page
 from tagloom.platforms.grammar import CONFIG, ContextKind
@@ -37,6 +38,13 @@ _MODULUS = (
 
 class ComwareConsole(Console):
     """Answer the keys of one session on a switch with Comware."""
+
+    def start(self) -> str:
+        """Greet: the prompt; a serial line or telnet asks who it is where its own terminal was told to."""
+        line = self.device.foreign.blocks.get("line aux 0", [])
+        if self._serial and not (self.device.users and "authentication-mode scheme" in line):
+            return "\r\n" + self._prompt()
+        return super().start()
 
     def _prompt_text(self) -> str:
         if self._block:
@@ -161,7 +169,11 @@ class ComwareConsole(Console):
             self._block = line
         elif line == "quit":
             self._block = ""
+        elif line == "return":
+            self._leave_configuration()
         elif known.inside(self._block, line):
+            if line.startswith("password simple "):  # which no configuration shows
+                line = f"{HASHED}{line.removeprefix('password simple ').encode().hex()}"
             self.device.foreign.take(self._block, line)
         elif self._opens_block(line):
             self._block = line

@@ -145,6 +145,19 @@ class UnmanagedConfig:
         return cls(blocks)
 
 
+HASHED = "password hash $h$6$"
+
+
+def local_users(blocks: Mapping[str, list[str]]) -> dict[str, str]:
+    """Return the users whom a Comware switch lets in over SSH, with passwords, which `HASHED` has in hexadecimal."""
+    found = {}
+    for header, lines in blocks.items():
+        words = [line for line in lines if line.startswith(HASHED)]
+        if header.startswith("local-user ") and words and any(re.match(r"service-type .*\bssh\b", x) for x in lines):
+            found[header.split()[1]] = bytes.fromhex(words[-1].removeprefix(HASHED)).decode("utf-8", "replace")
+    return found
+
+
 def _born_comware(name: str, number: int, grammar: Grammar, used_ports: Collection[int]) -> dict[str, list[str]]:
     """Return the lines by block that the plant's people had on a Comware switch, as `UnmanagedConfig.born` does."""
     everywhere = ["snmp-agent community read watchtower", "info-center loghost 192.0.2.254", f"sysname {name}"]
@@ -280,7 +293,11 @@ class Device:
     def hostname(self) -> str:
         """Return the name in the prompt; a switch without one says `console`, RouterOS `MikroTik`."""
         named = [line for line in self.foreign.blocks.get("", []) if line.startswith(("hostname ", "sysname "))]
-        return named[-1].split(None, 1)[1].strip('"') if named else ("MikroTik" if self.is_routeros else "console")
+        return (
+            named[-1].split(None, 1)[1].strip('"')
+            if named
+            else {"routeros": "MikroTik", "comware": "HPE"}.get(self.platform.grammar, "console")
+        )
 
     def configuration(self) -> Configuration:
         """Return what the switch runs and starts with."""
@@ -371,7 +388,8 @@ class Device:
             system = self.system
             return system.has_own_address and not system.of("no-ssh")
         lines = {line for block in self.foreign.blocks.values() for line in block}
-        return self.has_host_key and "ip ssh server" in lines and any(each.startswith("ip address ") for each in lines)
+        told = lines & {"ip ssh server", "ssh server enable"}
+        return self.has_host_key and bool(told) and any(each.startswith("ip address ") for each in lines)
 
     @property
     def users(self) -> dict[str, str]:
@@ -382,6 +400,7 @@ class Device:
             return self.system.users
         words = [line.split() for line in self.foreign.blocks.get("", []) if line.startswith("username ")]
         made = {each[1]: each[3].strip('"') for each in words if len(each) > 3 and each[2] == "password"}
+        made |= local_users(self.foreign.blocks)
         if made and self.quirks.keeps_factory:
             return {**self.factory_users, **made}
         return made or self.factory_users

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tagloom.platforms import Platform
 
 FILE = "first-contact.j2"
-_OPENS = ("interface ", "crypto key pubkey-chain ", "user-key ")
+_OPENS = ("interface ", "crypto key pubkey-chain ", "user-key ", "local-user ", "line ")
 KEY_ROW = 40  # characters of a key in a line, as a CBS350 writes its own (public GitHub file 13367031994)
 ROUTEROS_AUTH, ROUTEROS_PRIV = ("SHA", "MD5"), ("AES", "DES")  # of SNMPv3: MikroTik's manual, SNMP, community
 PASSWORD, AUTH_PASSWORD, PRIV_PASSWORD, COMMUNITY = (
@@ -120,13 +120,13 @@ def _global_lines(platform: Platform, version: str, digit: str) -> list[str]:
     contact = FirstContact(address, "255.255.255.0", word, f"login-{word}", f"198.51.100.{digit}", "AAAA", snmp)
     switch = Switch(f"switch-{digit}", platform.model, firmware=platform.firmware)
     lines = first_contact_lines(switch, (), contact, share_directory() / "templates")
-    at_config, depth = [], 0
-    for line in lines[lines.index("configure") + 1 :]:
-        if line == "exit" and depth == 0:
+    at_config, depth, words = [], 0, Grammar.of(platform).session
+    for line in lines[lines.index(words.configure) + 1 :]:
+        if line in (words.leave, words.end) and depth == 0:
             break
         if depth == 0:
             at_config.append(line)
-        depth += -1 if line == "exit" else int(line.startswith(_OPENS))
+        depth += -1 if line == words.leave else int(line.startswith(_OPENS))
     return at_config
 
 
