@@ -404,7 +404,8 @@ def test_what_is_pasted_has_no_password_unless_it_is_asked_for(rack, tmp_path, c
     )
     for number in range(len(ALL) - 1):
         text = (out / f"s{number}.txt").read_text()
-        assert f"username ops password {PASSWORD} {'level' if number < len(MODELS) else 'privilege'} 15" in text
+        says = f"username ops password {PASSWORD} {'level' if number < len(MODELS) else 'privilege'} 15"
+        assert (f"password simple {PASSWORD}" if ALL[number] == COMWARE else says) in text
         assert "first-day" not in text
         assert "lab-auth-password" not in text
         assert text.endswith("copy running-config startup-config\n")

@@ -388,8 +388,8 @@ class Device:
             system = self.system
             return system.has_own_address and not system.of("no-ssh")
         lines = {line for block in self.foreign.blocks.values() for line in block}
-        told = lines & {"ip ssh server", "ssh server enable"}
-        return self.has_host_key and bool(told) and any(each.startswith("ip address ") for each in lines)
+        server = lines & {"ip ssh server", "ssh server enable"}
+        return self.has_host_key and bool(server) and any(each.startswith("ip address ") for each in lines)
 
     @property
     def users(self) -> dict[str, str]:
