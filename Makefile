@@ -98,7 +98,8 @@ dataplane: $(READY) ## plans, texts and proofs against a real Linux kernel's bri
 	echo "make dataplane: not proven"; exit 1
 
 # What PyPI has, in an environment of its own; Debian has slurmctld, slurm-client, prometheus. CLAB_SCHEMA=FILE is
-# schemas/clab.schema.json of containerlab's repository; NETBOX_URL and TAGLOOM_NETBOX_TOKEN an empty NetBox to fill.
+# schemas/clab.schema.json of containerlab's repository; BATFISH_CLASSES=PATH the compiled classes of Batfish's common
+# project, and the libraries that it needs; NETBOX_URL and TAGLOOM_NETBOX_TOKEN an empty NetBox to fill.
 neighbours: $(READY) ## what we export, read by the very tools it is for, as far as they are here
 	@test -x .neighbours/bin/netlab || { $(PYTHON) -m venv .neighbours && \
 		.neighbours/bin/python -m pip install --quiet --disable-pip-version-check 'networklab>=26,<27' 'ansible-builder>=3,<4'; }

@@ -162,7 +162,7 @@ def play(block, directory):
                 command = put(stage, said)
                 if setting := SETTING.fullmatch(command.line):
                     environment[setting[1]] = setting[2]
-                elif command.line.startswith(stage.beside or "\0"):
+                elif said.line.startswith(stage.beside or "\0"):
                     running.append((command, *begin(command, directory, environment)))
                 else:
                     checked(block, command, *run(command, directory, environment))
@@ -184,7 +184,7 @@ def put(stage, command):
     line, printed = command.line.removesuffix(" &"), command.printed
     for word, instead in stage.words.items():
         line, printed = line.replace(word, instead), printed.replace(word, instead)
-    comment = line.rpartition("# ")[2].strip()
+    comment = line.rpartition("# ")[2].partition(";")[0].strip()
     words = [*stage.hosts.get(comment, ()), *shlex.split(line, comments=True)]
     return Command(shlex.join(words) if comment in stage.hosts else line, words, printed, command.status)
 

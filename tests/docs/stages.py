@@ -7,6 +7,7 @@ commands run as they are written there but for these words.
 import os
 import shutil
 import subprocess
+import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -114,13 +115,37 @@ def mpi(directory):
 @contextmanager
 def two_hosts(_directory):
     """Two hosts and a bridge between them, in network namespaces."""
+    with bench(bridged=True) as made:
+        yield between(made)
+
+
+@contextmanager
+def sleeping_link(_directory):
+    """Two hosts and a link between them that sleeps after 20 ms, long beside what a busy machine adds."""
+    with bench(bridged=False) as made:
+        policy = ["near", "far", "20e-3", "8e-3", "4e-3"]
+        made.start(made.middle, [sys.executable, "-P", "-m", "tagloom.lab.sleeping_link", *policy])
+        stage = between(made)
+        stage.words["idle-gap --connect"] = "idle-gap --from 0.012 --to 0.04 --gaps 12 --repeats 6 --connect"
+        yield stage
+
+
+def bench(*, bridged):
+    """Return network namespaces of two hosts and what lies between."""
     needs("ip", "bridge", "ethtool")
     if os.geteuid() != 0:
         pytest.skip("network namespaces need root")
-    with namespaces.Bench(bridged=True) as made:
-        words = {"192.0.2.2": namespaces.FAR_ADDRESS, "192.0.2.0/24": namespaces.NETWORK, "eth1": "eth0"}
-        hosts = {name: in_namespace(place, []) for name, place in (("there", made.far), ("here", made.near))}
-        yield Stage(words, beside=("tagloom measure pingpong --serve",), hosts=hosts)
+    return namespaces.Bench(bridged=bridged)
 
 
-STAGES = {each.__name__: each for each in (rack, collection, console, beside, foreign, netbox, mpi, two_hosts)}
+def between(made):
+    """Return the stage of two hosts of a bench."""
+    words = {"192.0.2.2": namespaces.FAR_ADDRESS, "192.0.2.0/24": namespaces.NETWORK, "eth1": "eth0"}
+    words["rps --connect"] = "rps --block 0 1 --connect"  # PAUSE lasts 3.4 ms at most at the 10 Gb/s of a veth
+    hosts = {name: in_namespace(place, []) for name, place in (("there", made.far), ("here", made.near))}
+    return Stage(words, beside=("tagloom measure pingpong --serve",), hosts=hosts)
+
+
+STAGES = {
+    each.__name__: each for each in (rack, collection, console, beside, foreign, netbox, mpi, two_hosts, sleeping_link)
+}

@@ -155,6 +155,9 @@ def test_a_host_list_is_read_as_the_names_it_was_written_from(names):
 def test_batfish_is_given_every_cable_at_its_ports():
     fabric = FABRICS["torus"]
     edges = json.loads(layer1(fabric))["edges"]
+    assert all(set(edge) == {"node1", "node2"} for edge in edges), "as Batfish documents it"
+    assert all(set(end) == {"hostname", "interfaceName"} for edge in edges for end in edge.values())
+    assert all(end["hostname"] == end["hostname"].lower() for edge in edges for end in edge.values())
     found = [frozenset(f"{end['hostname']}:{end['interfaceName']}" for end in edge.values()) for edge in edges]
     assert found[: len(fabric.links)] == [frozenset(link_ends(fabric, i)) for i in range(len(fabric.links))]
     assert len(found) == len(set(found)) == len(fabric.links) + len(fabric.hosts)

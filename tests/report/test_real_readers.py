@@ -15,6 +15,7 @@ import yaml
 
 from fabrics import ROOT, make_fabric
 from judges import grafana
+from tagloom.report.batfish import layer1
 from tagloom.report.monitoring import dashboard
 from tagloom.report.slurm import topology_conf
 
@@ -165,6 +166,27 @@ def test_slurm_places_every_node_below_the_switches_that_we_say(name, tmp_path):
     assert {
         host for switch, (level, hosts) in took.items() if level == 0 for host in hosts if at[host] == switch
     } == set(at)
+
+
+# --- Batfish ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", [("torus", 3, 3), ("tree", 2, 2)], ids=["torus", "tree"])
+def test_batfishs_own_reader_takes_every_cable(family, tmp_path):
+    """Its classes of a layer-1 topology, compiled from its source, read our file and write the same cables."""
+    classes = os.environ.get("BATFISH_CLASSES")
+    if not classes:
+        pytest.skip("needs BATFISH_CLASSES, a class path with Batfish's common project and what it needs")
+    path = tmp_path / "layer1_topology.json"
+    path.write_text(layer1(make_fabric(*family)), "utf-8")
+    java = [needs("java", "a JDK"), "-cp", classes, str(ROOT / "tests/judges/ReadLayer1.java"), str(path)]
+    done = subprocess.run(java, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    read, written = (
+        {tuple((end["hostname"], end["interfaceName"]) for end in (edge["node1"], edge["node2"])) for edge in edges}
+        for edges in (json.loads(text)["edges"] for text in (done.stdout, path.read_text("utf-8")))
+    )
+    assert read == written
 
 
 # --- Grafana ---------------------------------------------------------------------------------------------------------

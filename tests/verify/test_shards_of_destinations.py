@@ -97,3 +97,8 @@ def test_the_command_has_them_followed_by_processes_and_by_a_cluster(cluster, tm
 def test_what_cannot_be_shared_is_named(words, where, answer):
     status, page = answer("verify", *words)
     assert (status, page["findings"][0]["where"]) == (2, where)
+
+
+def test_a_wrong_number_and_a_directory_that_is_not_there_are_named_together(answer, tmp_path):
+    status, page = answer("verify", "--fdb", tmp_path / "none", "--jobs", 0)
+    assert (status, [each["where"] for each in page["findings"]]) == (2, ["--jobs", str(tmp_path / "none")])

@@ -222,6 +222,7 @@ def _verify_routes(args: argparse.Namespace, screen: Screen) -> int:
     if (args.paths is None) == (args.fdb is None) or others:
         beside = ", ".join([*(name for name in ("paths", "fdb") if getattr(args, name)), *others])
         raise InputError([Finding("verify", "--paths FILE or --fdb DIR, and no build", beside or "neither")])
+    _check_sharing(args)
     with screen.waiting("proving"):
         with contextlib.ExitStack() as stack:
             sharing = _sharing(args, stack)
@@ -235,17 +236,28 @@ def _verify_routes(args: argparse.Namespace, screen: Screen) -> int:
     return GOOD if proof.proven else NO
 
 
+def _check_sharing(args: argparse.Namespace) -> None:
+    """Raise InputError for what is wrong with the sharing of tables, and for tables that are not there."""
+    findings = []
+    if args.paths is not None and (args.jobs is not None or args.scheduler):
+        findings.append(Finding("--jobs, --scheduler", "destinations of tables, --fdb DIR", "--paths"))
+    if args.jobs is not None and args.jobs < 1:
+        findings.append(Finding("--jobs", "1 or more", str(args.jobs)))
+    if findings and args.fdb is not None and not args.fdb.is_dir():
+        findings.append(Finding(str(args.fdb), "a directory of tables", "no directory"))
+    if findings and args.paths is not None and not args.paths.is_file():
+        findings.append(Finding(str(args.paths), "a file of paths", "no file"))
+    if findings:
+        raise InputError(findings)
+
+
 def _sharing(args: argparse.Namespace, stack: contextlib.ExitStack) -> Sharing | None:
-    """Return who follows the destinations of tables, None for this process alone. Raises InputError."""
+    """Return who follows the destinations of tables, None for this process alone."""
     if args.jobs is None and args.scheduler is None:
         return None
     from tagloom.adapters.workers import workers
     from tagloom.records.route_set import Sharing
 
-    if args.paths is not None:
-        raise InputError([Finding("--jobs, --scheduler", "destinations of tables, --fdb DIR", "--paths")])
-    if args.jobs is not None and args.jobs < 1:
-        raise InputError([Finding("--jobs", "1 or more", str(args.jobs))])
     executor = stack.enter_context(workers(args.scheduler, args.jobs))
     return Sharing(args.jobs or SHARDS, executor.map)
 
