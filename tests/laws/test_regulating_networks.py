@@ -5,17 +5,22 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from fabrics import ROOT, make_fabric
 from tagloom import pipeline
+from tagloom.errors import PlanError
 from tagloom.graph.paths import channel_load
 from tagloom.lab.dataplane import Dataplane
+from tagloom.pipeline.rollouts import rollout_between
+from tagloom.records.traffic import Traffic
 from tagloom.regulate.choose import RegulateOptions
 from tagloom.regulate.settings_file import RegulateResult, settings_routes
 from test_forecasts_of_networks import carried_by_frames, random_traffic
 from test_networks import sent_across
+from test_own_ways_of_networks import with_own_ways
+from test_tagged_networks import heard_across, with_tagged
 from thinned import examples
 
 SHAPES = [("mesh", 2, 2), ("ring", 4), ("torus", 3, 2)]
@@ -63,6 +68,79 @@ def test_what_is_left_on_is_proven_for_each_network(shape, method, seed, data):
     assert total.max() == pytest.approx(chosen.max_channel_load_after)
     assert chosen.max_channel_load_after <= chosen.max_channel_load_before * (1 + 1e-9)
     assert chosen.max_hops_after == max(network.max_hops_after for network in chosen.networks)
+
+
+def of_one_tree(fabric, state, network):
+    """Return the links that the VLAN of a network in a given one takes."""
+    vlan, found = dict(fabric.tags)[network], set()
+    for i, link in enumerate(fabric.links):
+        held = state[fabric.switches[link.a].name]
+        if vlan in held.vlan_index and held.membership[held.vlan_index[vlan], link.a_port - 1]:
+            found.add(i)
+    return found
+
+
+@examples(6)
+@given(
+    st.sampled_from(SHAPES),
+    st.sampled_from(["static", "greedy"]),
+    st.sampled_from(["own ways", "tagged"]),
+    st.integers(0, 10_000),
+    st.data(),
+)
+def test_networks_with_ways_of_their_own_keep_to_them_and_tagged_trees_stay(shape, method, kind, seed, data):
+    fabric = with_networks(data, make_fabric(*shape, hosts=2, parallel=2, model="powerconnect-5324"))
+    fabric = with_own_ways(data.draw, fabric) if kind == "own ways" else with_tagged(data.draw, fabric)
+    traffic = random_traffic(seed, fabric)
+    options = RegulateOptions(method, time_limit_seconds=1.0, max_hops=data.draw(st.sampled_from([None, 9])))
+    try:
+        whole = pipeline.plan(fabric, ROOT / "templates", texts=False)[0]
+        chosen = pipeline.regulate(fabric, traffic, "auto", "fixed", lambda _done, _of: None, options, time.monotonic)
+    except PlanError as refused:
+        event(f"refused: {refused.rule}")
+        return
+    event(f"{kind}: {len(chosen.links_off)} links off")
+    smaller = fabric.with_links_down(chosen.links_off)
+    given = RegulateResult(settings_routes(smaller, chosen), {}, ())
+    build, proof, _ = pipeline.plan(smaller, ROOT / "templates", regulated=given)
+    assert proof.proven, [str(finding) for finding in proof.findings]  # on links of its own alone, too
+    assert (proof.isolated, proof.pairs) == (True, fabric.pairs)
+    assert heard_across(smaller, build.state) == set()
+    load = carried_by_frames(smaller, build.state, traffic.volume_bytes)
+    assert load.max(initial=0.0) == pytest.approx(chosen.max_channel_load_after)
+    assert not load[np.repeat(np.isin(np.arange(len(fabric.links)), chosen.links_off), 2)].any()
+    assert chosen.max_channel_load_after <= chosen.max_channel_load_before * (1 + 1e-9)
+    assert chosen.lower_bound_watts <= chosen.watts_after <= chosen.watts_before
+    for network in dict(fabric.tags):
+        assert of_one_tree(fabric, build.state, network) == of_one_tree(fabric, whole.state, network)
+
+
+def test_links_of_a_tagged_network_stay_on_and_the_rollout_to_settings_cuts_nothing():
+    said = "networks: {compute: [h0, h2, h4, h6], storage: {hosts: [h1, h3], tagged: [h0, h4], vlan: 20}}\n"
+    fabric = make_fabric("ring", 4, hosts=2, parallel=2, extra=said, model="powerconnect-5324")
+    traffic = random_traffic(7, fabric)
+    options = RegulateOptions("greedy", time_limit_seconds=1.0)
+    chosen = pipeline.regulate(fabric, traffic, "auto", "fixed", lambda _done, _of: None, options, time.monotonic)
+    assert chosen.links_off
+    whole = pipeline.plan(fabric, ROOT / "templates")[0]
+    build = pipeline.plan(fabric.with_links_down(chosen.links_off), ROOT / "templates", previous=whole)[0]
+    assert not of_one_tree(fabric, whole.state, "storage") & set(chosen.links_off)
+    change = rollout_between(whole, build)
+    assert change.waves
+    assert all(wave.proof.proven for wave in change.waves)
+
+
+def test_bytes_of_all_networks_share_a_port():
+    """A gigabit port carries 1.25e9 bytes in 10 s: what two networks have at one adds up."""
+    said = "networks: {compute: [h0, h1], storage: {hosts: [h2], tagged: [h0], vlan: 20}}\n"
+    fabric = make_fabric("mesh", 3, extra=said, model="powerconnect-5324")
+    at = {host.name: h for h, host in enumerate(fabric.hosts)}
+    volume = np.zeros((len(fabric.hosts),) * 2)
+    volume[at["h0"], at["h1"]] = volume[at["h0@storage"], at["h2"]] = 0.7e9
+    traffic = Traffic(volume, np.ceil(volume / 1000), 10.0)
+    options = RegulateOptions("static")
+    with pytest.raises(PlanError, match=r"h0 sends 1,400,000,000, 150,000,000 too many"):
+        pipeline.regulate(fabric, traffic, "auto", "fixed", lambda _done, _of: None, options, time.monotonic)
 
 
 def test_links_to_turn_off_are_said_per_network(tmp_path, answer, run):

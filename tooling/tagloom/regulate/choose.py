@@ -90,10 +90,12 @@ def regulate(
 
     `route_of` returns the planner's routes of a fabric, `up_down` those of up*/down*. The limit is the load of the
     busiest channel under the former with all links on. `clock` returns seconds; only the programs' time limit uses it.
-    Raises PlanError if the traffic does not fit the limit or the planner's routes with all links on exceed `max_hops`,
-    InputError if the method does not support the options.
+    Where networks have routings or links of their own, those are rerouted with each choice. Raises PlanError if the
+    traffic does not fit the limit or the planner's routes with all links on exceed `max_hops`, InputError if the method
+    does not support the options.
     """
-    findings = [*own_ways_findings(fabric), *option_findings(options, traffic), *_survive_findings(options, assignment)]
+    own = assignment != "fixed" or fabric.own_ways  # the routing alone says which paths there are
+    findings = [*option_findings(options, traffic), *_survive_findings(fabric, options, assignment)]
     if findings := findings or hops_findings(fabric, options.max_hops):
         raise InputError(findings)
     everything = route_of(fabric)
@@ -111,7 +113,7 @@ def regulate(
     full = watts(fabric)
     fixed = full - sum(of_link(i, link.speed_mbps or HOST_MBPS) for i, link in enumerate(fabric.links) if link.up)
 
-    reroute = partial(_rerouted, route_of, options.max_hops)
+    reroute = partial(_rerouted, partial(_keeping_given, route_of, fabric, everything), options.max_hops)
 
     def settings_of(choice: Choice | None) -> LinkSettings:
         if choice is None:
@@ -130,7 +132,7 @@ def regulate(
         if options.survives is not None:
             better = static(fabric, traffic, reroute, watts, progress, limit=limit, survives=options.survives)
             chosen = replace(better, survive_watts=better.watts_after - chosen.watts_after)
-    elif assignment != "fixed":
+    elif own:
         until = began + options.time_limit_seconds
 
         def going_on(least: float, tries: int) -> bool:
@@ -193,11 +195,35 @@ def _rerouted(route_of: Callable[[Fabric], Routes], most: int | None, smaller: F
     return None if most is not None and max_hops(smaller, routes) > most else routes
 
 
-def _survive_findings(options: RegulateOptions, assignment: str) -> list[Finding]:
+def _keeping_given(route_of: Callable[[Fabric], Routes], fabric: Fabric, everything: Routes, smaller: Fabric) -> Routes:
+    """Return the planner's routes; raise PlanError if the tree of a network in a given VLAN is another, or slower.
+
+    Its hosts send with that id, so no rollout could lead them to another tree.
+    """
+    routes = route_of(smaller)
+    for network, vlan in fabric.tags:
+        hosts = fabric.networks[network]
+        links = [_links_of(each, found, hosts) for each, found in ((fabric, everything), (smaller, routes))]
+        if links[0] != links[1] or any(fabric.links[i].speed_mbps != smaller.links[i].speed_mbps for i in links[0]):
+            raise PlanError("hosts send with the id of a tagged network: its tree stays", f"VLAN {vlan} of {network}")
+    return routes
+
+
+def _links_of(fabric: Fabric, routes: Routes, hosts: NDArray[np.int64]) -> set[int]:
+    """Return the links that paths between some hosts take."""
+    part = replace(fabric, hosts=tuple(fabric.hosts[h] for h in hosts.tolist()))
+    used = channel_load(part, routes.of_hosts(hosts), np.ones((len(hosts), len(hosts))))
+    return {c // 2 for c in np.flatnonzero(used).tolist()}
+
+
+def _survive_findings(fabric: Fabric, options: RegulateOptions, assignment: str) -> list[Finding]:
     """Return what is wrong with `survives`: greedy and optimal keep paths only where they choose them."""
-    if options.survives is None or options.method == "static" or assignment == "fixed":
+    if options.survives is None or options.method == "static":
         return []
-    return [Finding("--survive", "--assignment fixed, or --method static", assignment)]
+    if fabric.own_ways:
+        rule = "--method static, where networks have routings or links of their own"
+        return [Finding("--survive", rule, options.method)]
+    return [] if assignment == "fixed" else [Finding("--survive", "--assignment fixed, or --method static", assignment)]
 
 
 def _led(
@@ -313,10 +339,10 @@ def check_hops(fabric: Fabric, everything: Routes, most: int | None) -> None:
 
 
 def own_ways_findings(fabric: Fabric) -> list[Finding]:
-    """Return the finding of networks with routings or links of their own, in which no links are chosen yet."""
+    """Return the finding of networks with routings or links of their own, in which a day's links are not chosen yet."""
     if not fabric.own_ways:
         return []
-    rule = "networks that share routing and links: turned-off links are chosen for paths along one order"
+    rule = "networks that share routing and links: a timetable's links are chosen for paths along one order"
     return [Finding("networks", rule, "own ones")]
 
 
@@ -331,12 +357,11 @@ def _limit(
     if traffic.seconds is None:
         return before
     capacity = (1 - (options.headroom or 0.0)) * HOST_MBPS * 1e6 / 8 * traffic.seconds
-    volume = traffic.volume_bytes
     over = [
         (f"{host.name} {what}", float(sums[h]))
-        for what, sums in (("sends", volume.sum(axis=1)), ("receives", volume.sum(axis=0)))
+        for what, sums in zip(("sends", "receives"), _at_ports(fabric, traffic), strict=True)
         for h, host in enumerate(fabric.hosts)
-        if sums[h] > capacity
+        if sums[h] > capacity and not host.beside
     ]
     next_step = "less --headroom, or traffic over more seconds"
     if options.method == "static":
@@ -349,6 +374,14 @@ def _limit(
             next_step,
         )
     return min(before, capacity)
+
+
+def _at_ports(fabric: Fabric, traffic: Traffic) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the bytes that leave each host's port and come to it, float64[H]: of all networks that it carries."""
+    out, into = np.zeros(len(fabric.hosts)), np.zeros(len(fabric.hosts))
+    np.add.at(out, fabric.host_link, traffic.volume_bytes.sum(axis=1))
+    np.add.at(into, fabric.host_link, traffic.volume_bytes.sum(axis=0))
+    return out[fabric.host_link], into[fabric.host_link]
 
 
 def _overloaded(fabric: Fabric, load: NDArray[np.float64], limit: float) -> list[tuple[str, float]]:
@@ -417,8 +450,8 @@ def _asleep(
         if link.up and load is not None and able[link.a] and able[link.b] and link.speed_mbps in {0, HOST_MBPS}:
             links.append(i)
             saved += (1 - LPI_POWER) * share(load[2 * i], load[2 * i + 1]) * link_watts(smaller, i, power=options.power)
-    hosts = [h for h, host in enumerate(smaller.hosts) if able[host.switch]]
-    out, into = traffic.volume_bytes.sum(axis=1), traffic.volume_bytes.sum(axis=0)
+    hosts = [h for h, host in enumerate(smaller.hosts) if able[host.switch] and not host.beside]
+    out, into = _at_ports(smaller, traffic)
     for h in hosts:
         watts = port_watts(smaller.switches[smaller.hosts[h].switch].model, HOST_MBPS, options.power)
         of_hosts += (1 - LPI_POWER) * share(out[h], into[h]) * watts
