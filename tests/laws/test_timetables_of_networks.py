@@ -72,6 +72,22 @@ def test_what_counters_say_is_spread_within_each_network_alone(seed, data):
     assert found.sum(axis=0) == pytest.approx(truth.sum(axis=0), rel=5e-3, abs=1.0)
 
 
+def test_what_counters_of_a_port_say_is_counted_once_for_all_networks_that_it_carries():
+    said = "networks: {compute: [h0, h2, h3], storage: {hosts: [h1], tagged: [h0, h2, h5], vlan: 20}}\n"
+    fabric = make_fabric("mesh", 3, hosts=2, extra=said)
+    ports = {(host.switch, host.port): 1e6 * (1 + host.switch) for host in fabric.hosts}
+    seen = {
+        switch.name: Rates(
+            switch.name, 60.0, tuple(Rate(p, f"g{p}", 8 * b, 8 * b, None) for (at, p), b in ports.items() if at == s)
+        )
+        for s, switch in enumerate(fabric.switches)
+    }
+    found = history_of_counters(fabric, [(86_400.0, seen)], "UTC").rate[0]
+    assert not found[fabric.within_networks == 0].any()
+    counted = sum(ports.values()) - ports[next((h.switch, h.port) for h in fabric.hosts if h.name == "h4")]
+    assert 0.9 * counted <= found.sum() <= 1.01 * counted, "h4 is alone in its network: its bytes go nowhere"
+
+
 @pytest.fixture
 def site(tmp_path):
     """Write a ring with two networks, and a day that is busy in the middle."""

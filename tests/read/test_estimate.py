@@ -23,10 +23,10 @@ FABRICS = {
 def counters(fabric, routes, volume):
     """Count what a matrix brings every port: the plan's channel loads (all links 1 Gb/s), and hosts' sums."""
     load = channel_load(fabric, routes, volume)
-    carried = {
-        (fabric.switches[host.switch].name, host.port): (float(volume[h].sum()), float(volume[:, h].sum()))
-        for h, host in enumerate(fabric.hosts)
-    }
+    carried = {}
+    for h, host in enumerate(fabric.hosts):  # what a port carries of several networks is counted in one
+        sent, received = carried.get(at := (fabric.switches[host.switch].name, host.port), (0.0, 0.0))
+        carried[at] = sent + float(volume[h].sum()), received + float(volume[:, h].sum())
     for i, link in enumerate(fabric.links):
         there, back = float(load[2 * i]), float(load[2 * i + 1])
         carried[fabric.switches[link.a].name, link.a_port] = back, there
@@ -52,6 +52,23 @@ def test_loads_and_sums_of_the_estimate_are_those_counted(name, seed, filled):
     assert found.volume_bytes.sum(axis=0) == pytest.approx(volume.sum(axis=0), abs=close)
     expected = channel_load(fabric, routes, volume)
     assert channel_load(fabric, routes, found.volume_bytes) == pytest.approx(expected, abs=close)
+
+
+@examples(15)
+@given(st.integers(0, 10_000))
+def test_what_a_port_counts_is_that_of_all_networks_which_it_carries(seed):
+    said = "networks: {compute: [h0, h2, h3], storage: {hosts: [h1, h4], tagged: [h0, h2, h5], vlan: 20}}\n"
+    fabric = make_fabric("mesh", 3, hosts=2, extra=said, model="powerconnect-5324")
+    routes, hosts = route(fabric, "auto"), len(fabric.hosts)
+    volume = np.random.default_rng(seed).exponential(1e6, (hosts, hosts)) * fabric.within_networks
+    found = estimate(fabric, routes, counters(fabric, routes, volume)).volume_bytes
+    assert not found[fabric.within_networks == 0].any()
+    assert found.sum() == pytest.approx(volume.sum())
+    assert channel_load(fabric, routes, found) == pytest.approx(channel_load(fabric, routes, volume), rel=1e-3)
+    for first in np.unique(fabric.host_link):
+        mine = fabric.host_link == first
+        assert found[mine].sum() == pytest.approx(volume[mine].sum(), rel=1e-3)
+        assert found[:, mine].sum() == pytest.approx(volume[:, mine].sum(), rel=1e-3)
 
 
 def test_on_a_chain_of_two_the_matrix_is_certain():

@@ -25,11 +25,12 @@ def history_of_counters(
     """Return a day of traffic of what the ports of hosts carried between readings (end in seconds since the epoch).
 
     Who sent to whom no counter says: what hosts sent is spread over what hosts received in proportion (the gravity
-    model), within each network alone, so that every host's totals are as measured. Raises InputError where nothing was
-    measured.
+    model), within each network alone, so that every host's totals are as measured. What a port carried of several
+    networks counts for each alike. Raises InputError where nothing was measured.
     """
     zone = zone_of(timezone, "--timezone")
     hosts = [(fabric.switches[host.switch].name, host.port) for host in fabric.hosts]
+    networks = np.bincount(fabric.host_link, minlength=len(hosts))[fabric.host_link]  # at each host's port
     intervals = []
     for end, rates in readings:
         carried = {
@@ -40,7 +41,7 @@ def history_of_counters(
         if not all(place in carried for place in hosts) or not hosts:
             continue  # a reading that lacks a switch says nothing of its hosts: a gap
         seconds = max(rates[name].seconds for name, _ in hosts)
-        sent, received = np.array([carried[place] for place in hosts]).T
+        sent, received = np.array([carried[place] for place in hosts]).T / networks
         start = datetime.fromtimestamp(end - seconds, zone).replace(tzinfo=None)
         rate = np.zeros((len(hosts), len(hosts)), np.float32)
         for mine in fabric.networks.values():

@@ -41,14 +41,15 @@ def estimate(fabric: Fabric, routes: Routes, counted: Counted) -> Traffic:
     hosts = len(fabric.hosts)
     sent, received = _host_sums(fabric, counted)
     channel = _channel_sums(fabric, counted)
-    prior = np.outer(sent, received)
+    carried = np.bincount(fabric.host_link, minlength=hosts)[fabric.host_link]  # networks at each host's port
+    prior = np.outer(sent / carried, received / carried)
     np.fill_diagonal(prior, 0.0)
     if fabric.within_networks is not None:
         prior *= fabric.within_networks
     total = prior.sum()
     if total <= 0:
         raise InputError([Finding("the counters", "some bytes from one host to another", "none")])
-    x = (prior * sent.sum() / total).ravel()
+    x = (prior * (sent / carried).sum() / total).ravel()
     rows, sums = _equations(fabric, routes, sent, received, channel)
     x = _fitted(x, rows, sums)
     remarks = (*counted.remarks, *_remarks(rows, sums, x, fabric, counted))
@@ -57,6 +58,7 @@ def estimate(fabric: Fabric, routes: Routes, counted: Counted) -> Traffic:
 
 
 def _host_sums(fabric: Fabric, counted: Counted) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the bytes that came in and went out by each host's port, of all networks that it carries, float64[H]."""
     pairs = [counted.carried.get((fabric.switches[host.switch].name, host.port)) for host in fabric.hosts]
     if missing := [host.name for host, pair in zip(fabric.hosts, pairs, strict=True) if pair is None]:
         expected = "two readings of the port of every host"
@@ -89,15 +91,17 @@ def _equations(
     received: NDArray[np.float64],
     channel: NDArray[np.float64],
 ) -> tuple[list[NDArray[np.int64]], NDArray[np.float64]]:
-    """List the entries that add up to each count: of every host out and in, and of every channel that was read.
+    """List the entries that add up to each count: of every host's port in and out, and of every channel that was read.
 
     Entries of pairs of different networks are in none.
     """
     hosts = len(fabric.hosts)
-    h = np.arange(hosts)
+    h, ports = np.arange(hosts), np.unique(fabric.host_link)
+    at = [np.flatnonzero(fabric.host_link == first) for first in ports]
     targets, column = np.unique(fabric.host_switch, return_inverse=True)
     paths = paths_to(fabric, routes, targets)
-    rows = [h[h != a] + a * hosts for a in range(hosts)] + [b + h[h != b] * hosts for b in range(hosts)]
+    rows = [np.concatenate([h[h != a] + a * hosts for a in mine]) for mine in at]
+    rows += [np.concatenate([b + h[h != b] * hosts for b in mine]) for mine in at]
     over: list[list[NDArray[np.int64]]] = [[] for _ in channel]
     for a in range(hosts):
         path = paths[routes.source_of_host[a]][column]
@@ -109,7 +113,7 @@ def _equations(
             over[c].append(some + a * hosts)
     read = [c for c in np.flatnonzero(~np.isnan(channel)).tolist() if over[c]]
     rows += [np.concatenate(over[c]) for c in read]
-    sums = np.r_[sent, received, channel[read]]
+    sums = np.r_[sent[ports], received[ports], channel[read]]
     if fabric.within_networks is None:
         return rows, sums
     within = fabric.within_networks.ravel() > 0
