@@ -90,11 +90,9 @@ def regulate(
 
     `route_of` returns the planner's routes of a fabric, `up_down` those of up*/down*. The limit is the load of the
     busiest channel under the former with all links on. `clock` returns seconds; only the programs' time limit uses it.
-    Where networks have routings or links of their own, those are rerouted with each choice. Raises PlanError if the
-    traffic does not fit the limit or the planner's routes with all links on exceed `max_hops`, InputError if the method
-    does not support the options.
+    Raises PlanError if the traffic does not fit the limit or the planner's routes with all links on exceed `max_hops`,
+    InputError if the method does not support the options.
     """
-    own = assignment != "fixed" or fabric.own_ways  # the routing alone says which paths there are
     findings = [*option_findings(options, traffic), *_survive_findings(fabric, options, assignment)]
     if findings := findings or hops_findings(fabric, options.max_hops):
         raise InputError(findings)
@@ -132,7 +130,7 @@ def regulate(
         if options.survives is not None:
             better = static(fabric, traffic, reroute, watts, progress, limit=limit, survives=options.survives)
             chosen = replace(better, survive_watts=better.watts_after - chosen.watts_after)
-    elif own:
+    elif assignment != "fixed" or fabric.own_ways:  # the routing alone says which paths there are
         until = began + options.time_limit_seconds
 
         def going_on(least: float, tries: int) -> bool:
