@@ -8,9 +8,12 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tagloom import pipeline
 from tagloom.read import read_fabric, read_traffic
 from tagloom.read.fabric_file import parse_fabric
+from tagloom.records.traffic import Traffic
 from tagloom.regulate.choose import RegulateOptions
 from tagloom.regulate.settings_file import to_json
 
@@ -22,6 +25,7 @@ NPB = [f"{name}.S.{ranks}" for name in ("bt", "cg", "ep", "ft", "is", "lu", "mg"
 GOAL = 2.0  # percent
 SMALL = ("mesh 3 3", "torus 3 3", "mesh 3 4", "torus 3 4", "hypercube 3", "complete 5", "complete 7", "ring 12")
 SMALL_SECONDS = 60.0
+RANDOM_SWITCHES, RANDOM_LINKS, RANDOM_CASES = 12, 24, 8
 CLUSTERS = ("misc", "testbed", "supernova", "supernova64-5324", "supernova64-6248")
 CLUSTER_SECONDS = 60.0
 
@@ -33,13 +37,18 @@ def measure(fabric: Fabric, name: str, method: str, seconds: float, where: str =
     """
     path = ROOT / "tests" / "data" / "npb" / f"{name}.matrix.csv"
     traffic = read_traffic(path if path.exists() else Path(f"pattern:{name}"), fabric)
+    return measure_traffic(fabric, traffic, method, seconds, f"{where} {name}".strip())
+
+
+def measure_traffic(fabric: Fabric, traffic: Traffic, method: str, seconds: float, title: str) -> dict[str, Any]:
+    """Print one row under a title, as `measure` does."""
     start = time.process_time()
     wish = RegulateOptions(method, time_limit_seconds=seconds)
     settings = pipeline.regulate(fabric, traffic, "auto", "fixed", lambda *_: None, wish, time.process_time)
     took = time.process_time() - start
     page = to_json(fabric, settings)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    cells = [f"{where} {name}".strip(), f"{page['links_off']} of {len(fabric.links)}", f"{page['saving_percent']:.1f}"]
+    cells = [title, f"{page['links_off']} of {len(fabric.links)}", f"{page['saving_percent']:.1f}"]
     cells += [f"{page['gap_percent']:.2f}", f"{took:.1f}", f"{peak:.0f}"]
     print(f"| {' | '.join(cells)} |", flush=True)
     return page
@@ -54,6 +63,23 @@ def family(words: str, model: str, parallel: int = 1) -> Fabric:
     name, *dims = words.split()
     shape = f"{{family: {name}, dims: [{', '.join(dims)}], parallel: {parallel}, hosts: 1}}"
     return parse_fabric(f"name: t\nmodel: {model}\nshape: {shape}\n", "benchmark")
+
+
+def random_case(seed: int) -> tuple[Fabric, Traffic]:
+    """Return a connected fabric of 12 switches and 24 links at random, parallel ones among them, and random bytes."""
+    chance = np.random.default_rng(seed)
+    links = [(int(chance.integers(v)), v) for v in range(1, RANDOM_SWITCHES)]
+    while len(links) < RANDOM_LINKS:
+        links.append(tuple(sorted(chance.choice(RANDOM_SWITCHES, 2, replace=False).tolist())))
+    port = [iter(range(1, 25)) for _ in range(RANDOM_SWITCHES)]
+    hosts = [f"  h{v}: {{switch: s{v}, port: g{next(port[v])}}}" for v in range(RANDOM_SWITCHES)]
+    lines = [f"  - [s{a}:g{next(port[a])}, s{b}:g{next(port[b])}]" for a, b in links]
+    names = [f"  s{v}: {{}}" for v in range(RANDOM_SWITCHES)]
+    text = ["name: t", "model: powerconnect-5324", "switches:", *names, "hosts:", *hosts, "links:", *lines]
+    shape = RANDOM_SWITCHES, RANDOM_SWITCHES
+    volume = chance.integers(1, 1000, shape) * (chance.random(shape) < chance.choice([0.2, 0.5, 1.0])) * 1.0
+    np.fill_diagonal(volume, 0.0)
+    return parse_fabric("\n".join(text) + "\n", "benchmark"), Traffic(volume, volume)
 
 
 def title(text: str) -> None:
@@ -71,10 +97,10 @@ def within(gaps: dict[str, float], most: float) -> None:
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--model", default="powerconnect-6248", help="model on 64 switches")
-    arguments.add_argument("--only", choices=["small", *CLUSTERS, "64", "1024"], help="one of the tables")
+    arguments.add_argument("--only", choices=["small", "random", *CLUSTERS, "64", "1024"], help="one of the tables")
     args = arguments.parse_args()
     if args.only in {None, "small"}:
-        title(f"Small fabrics, optimal: at most 12 switches and 24 links, {SMALL_SECONDS:g} CPU s")
+        title(f"Small fabrics, optimal, {SMALL_SECONDS:g} CPU s: at most 12 switches and 24 links")
         small = [(words, name) for words in SMALL for name in ("pattern:all-to-all", "pattern:bit-reversal", "is.S.4")]
         gaps = {}
         for words, name in small:
@@ -83,6 +109,13 @@ def main() -> None:
                 traffic = name.removeprefix("pattern:")
                 found = measure(fabric, traffic, "optimal", SMALL_SECONDS, f"{words},")
                 gaps[f"{words}, {traffic}"] = float(found["gap_percent"])
+        within(gaps, 0.001)
+    if args.only in {None, "random"}:
+        title(f"Random fabrics, optimal, {SMALL_SECONDS:g} CPU s: 12 switches, 24 links")
+        gaps = {}
+        for seed in range(RANDOM_CASES):
+            found = measure_traffic(*random_case(seed), "optimal", SMALL_SECONDS, f"seed {seed}")
+            gaps[f"seed {seed}"] = float(found["gap_percent"])
         within(gaps, 0.001)
     for cluster in CLUSTERS:
         if args.only in {None, cluster}:

@@ -1,5 +1,6 @@
 """The optimum is the cheapest of all subsets of links, each tried with all trees for all hosts, by another program."""
 
+import sys
 from itertools import pairwise
 
 import networkx as nx
@@ -130,3 +131,27 @@ def test_optimal_turns_off_as_many_links_as_the_best_of_all_subsets(some):
 @pytest.mark.parametrize("some", few([range(n, n + 8) for n in range(0, 200, 8)], 0), ids=str)
 def test_and_of_all_subsets_that_survive_the_death_of_a_link(some):
     assert sum(check(seed, cut=True, survive=True) > 0 for seed in some) > 1
+
+
+def test_without_or_tools_it_is_as_optimal_where_trees_are_few_and_says_so(monkeypatch):
+    fabric, volume = a_case(3)
+    given = fabric, Traffic(volume, volume), "auto", "fixed", lambda *_: None, RegulateOptions("optimal")
+    searched = pipeline.regulate(*given)
+    monkeypatch.setitem(sys.modules, "ortools", None)
+    listed = pipeline.regulate(*given)
+    assert len(listed.links_off) == len(searched.links_off)
+    assert listed.lower_bound_watts == pytest.approx(searched.lower_bound_watts)
+    assert not [remark for remark in searched.remarks if "OR-Tools" in remark]
+    assert [remark for remark in listed.remarks if "pip install ortools" in remark]
+
+
+@pytest.mark.parametrize("times", [16.0, 1000.0, 1 / 3])
+def test_a_class_that_sends_the_same_in_other_numbers_of_bytes_has_the_same_optimum(times):
+    for seed in range(4):
+        fabric, volume = a_case(seed)
+        found = [
+            pipeline.regulate(fabric, Traffic(sent, sent), "auto", "fixed", lambda *_: None, RegulateOptions("optimal"))
+            for sent in (volume, volume * times)
+        ]
+        assert len({len(settings.links_off) for settings in found}) == 1
+        assert found[0].lower_bound_watts == pytest.approx(found[1].lower_bound_watts)

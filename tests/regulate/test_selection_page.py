@@ -40,6 +40,13 @@ def test_rows_of_small_fabrics_are_what_the_script_prints(row, capsys):
     assert found[2] == "0.00"
 
 
+@pytest.mark.parametrize("seed", few(list(range(selection.RANDOM_CASES)), 1))
+def test_rows_of_random_fabrics_are_what_the_script_prints(seed, capsys):
+    title = f"seed {seed}"
+    selection.measure_traffic(*selection.random_case(seed), "optimal", selection.SMALL_SECONDS, title)
+    assert capsys.readouterr().out.strip("| \n").split(" | ")[1:4] == rows("Random fabrics")[title]
+
+
 CLUSTERS = [
     ("misc", "ep.S.4"),
     ("misc", "lu.S.4"),
@@ -69,10 +76,11 @@ def test_rows_of_64_switches_are_what_the_script_prints(model, capsys):
 def test_what_the_page_counts_is_what_its_rows_say():
     for heading, most in (
         ("Small fabrics", 0.001),
+        ("Random fabrics", 0.001),
         *((f"{cluster}, optimal", 0.001) for cluster in selection.CLUSTERS),
         ("64 switches, greedy: torus 8x8, powerconnect-6248", 2.0),
     ):
-        assert len(rows(heading)) > 16
+        assert len(rows(heading)) > (selection.RANDOM_CASES if heading == "Random fabrics" else 16)
         gaps = [float(cells[2]) for first, cells in rows(heading).items() if first != "traffic"]
         within = f"of the bound: {sum(gap <= most for gap in gaps)} of {len(gaps)}"
         assert within in PAGE.partition(f"\n## {heading}")[2].partition("\n## ")[0]

@@ -21,6 +21,7 @@ from tagloom.regulate.program import Program, checked_bound
 from tagloom.regulate.rerouted import rerouted
 from tagloom.regulate.settings_file import settings_routes
 from tagloom.regulate.static import static, two_connected
+from tagloom.regulate.tree_search import available
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -42,6 +43,7 @@ DESCENTS = 500  # of `optimal` with the planner's routing, whatever the time
 STATIC_LINKS = 100  # links: up to here greedy also starts from static's result
 BOUND_SECONDS = 10.0  # for the bound reported with static's and greedy's results
 SLEEP_SECONDS, WAKE_SECONDS, TIMEOUT_SECONDS = 182e-6, 60e-6, 1e-3  # PowerConnect 5548, Miwa et al. 2013; table 78-2
+LISTED = "OR-Tools is not installed (pip install ortools): trees were listed, so more questions may be open"
 REPORTED = 10  # places named if traffic does not fit
 FRAME_BYTES = 1538.0  # the longest frame with preamble and gap: the fewest wakes per byte
 
@@ -153,7 +155,9 @@ def regulate(
                 left, bound = search(bound, clock, until, options.survives)
             cost = settings_of(left).watts_after - chosen.watts_after
             chosen = replace(settings_of(left), survive_watts=cost)
-    settings = _with_bound(chosen, fixed, bound, (*assumed_watts(fabric, options.power), *traffic.remarks))
+    listed = (LISTED,) if options.method == "optimal" and assignment == "fixed" and not available() else ()
+    remarks = (*assumed_watts(fabric, options.power), *traffic.remarks, *listed)
+    settings = _with_bound(chosen, fixed, bound, remarks)
     settings, smaller, routes = _led(fabric, settings, everything, reroute, traffic)
     return _asleep(smaller, routes, traffic, settings, options, bound.watts) if options.sleep else settings
 
