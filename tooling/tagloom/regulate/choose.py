@@ -155,11 +155,15 @@ def regulate(
                 left, bound = search(bound, clock, until, options.survives)
             cost = settings_of(left).watts_after - chosen.watts_after
             chosen = replace(settings_of(left), survive_watts=cost)
-    listed = (LISTED,) if options.method == "optimal" and assignment == "fixed" and not available() else ()
-    remarks = (*assumed_watts(fabric, options.power), *traffic.remarks, *listed)
-    settings = _with_bound(chosen, fixed, bound, remarks)
+    settings = _with_bound(chosen, fixed, bound, _remarks(fabric, traffic, assignment, options))
     settings, smaller, routes = _led(fabric, settings, everything, reroute, traffic)
     return _asleep(smaller, routes, traffic, settings, options, bound.watts) if options.sleep else settings
+
+
+def _remarks(fabric: Fabric, traffic: Traffic, assignment: str, options: RegulateOptions) -> tuple[str, ...]:
+    """Return what is to be said of watts that are assumed, of the traffic, and of a library that is missing."""
+    listed = (LISTED,) if options.method == "optimal" and assignment == "fixed" and not available() else ()
+    return (*assumed_watts(fabric, options.power), *traffic.remarks, *listed)
 
 
 def _with_bound(chosen: LinkSettings, fixed: float, bound: Bound, remarks: Sequence[str]) -> LinkSettings:
