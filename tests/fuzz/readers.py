@@ -52,6 +52,7 @@ from tagloom.records.measurement import Point, StoredMeasurement
 from tagloom.records.observation import Counters, Observation
 from tagloom.records.timetable import TimetableProgress
 from tagloom.regulate.settings_file import read_result
+from tagloom.render import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -176,6 +177,11 @@ class Reader:
     file: str
     read: Callable[[], Any]
     binary: bool = False
+
+
+def read_text_of(model: str, path: Path) -> object:
+    """Read a running configuration for a proof, as of a fabric that has the first four ports."""
+    return read_text(platforms.load(model), text_of(path), "s0", [1, 2, 3, 4])
 
 
 cli.parser = cache(cli.parser)  # which takes longer than most commands
@@ -360,6 +366,7 @@ def make(home: Path) -> None:
         shutil.copy(ROOT / "tests" / "data" / "infiniband" / "ring" / name, home / place)
     shutil.copy(home / "subnet" / "opensm.fdbs", home / "nodes")
     shutil.copytree(ROOT / "tests" / "data" / "netbox", home / "netbox")
+    shutil.copy(ROOT / "tests" / "render" / "transcripts" / "comware.cfg", home / "comware.cfg")
     arrays = {"ends": [[0, 1], [1, 0]], "group": [[0], [-2]], "first": [0, 1], "members": [0], "senders": [1, 1]}
     (home / "arrays").mkdir()
     np.savez(home / "arrays" / "tables.npz", **{name: np.array(some, np.int32) for name, some in arrays.items()})
@@ -406,6 +413,7 @@ READERS = (
     Reader("routes", "b/routes.npz", command("verify b"), binary=True),
     Reader("fabric of a build", "b/fabric.yml", lambda: read_build(Path("b"), states=False)),
     Reader("configuration", "b/configs/s0.cfg", command("verify b")),
+    Reader("configuration of Comware", "comware.cfg", lambda: read_text_of("hpe-5130-24g-4sfp", Path("comware.cfg"))),
     Reader("rollout", "r/rollout.json", lambda: (waves.read_sequence(Path("r")), waves.downtime(Path("r")))),
     Reader("rollout for a forecast", "r/rollout.json", command("predict c --rollout r")),
     Reader("settings", "s.json", command("plan f.yml --settings s.json -o p --no-texts")),

@@ -408,7 +408,7 @@ def test_what_is_pasted_has_no_password_unless_it_is_asked_for(rack, tmp_path, c
         assert (f"password simple {PASSWORD}" if ALL[number] == COMWARE else says) in text
         assert "first-day" not in text
         assert "lab-auth-password" not in text
-        assert text.endswith("copy running-config startup-config\n")
+        assert text.endswith("save force\n" if ALL[number] == COMWARE else "copy running-config startup-config\n")
     text = (out / f"s{len(ALL) - 1}.txt").read_text()
     assert f'/user add name="ops" group=full password="{PASSWORD}"' in text
     assert "first-day" not in text
