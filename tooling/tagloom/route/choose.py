@@ -70,6 +70,10 @@ def refuse_ways(fabric: Fabric, assignment: str = "fixed", prefer: str = "vlans"
     ):
         if fabric.own_ways and said != only:
             rule = f"{only}, where networks have routings or links of their own"
+            if option == "--protect" and fabric.tagged_hosts:
+                rule = (
+                    f"{only}, where ports carry networks tagged: a detour is another VLAN, and their hosts send in one"
+                )
             findings.append(Finding(option, rule, said))
     for name, links in fabric.barred.items():
         mine = tuple(fabric.hosts[h] for h in fabric.networks[name].tolist())
