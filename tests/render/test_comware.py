@@ -3,7 +3,9 @@
 import pytest
 
 from fabrics import ROOT, make_fabric
+from tagloom.cli import main
 from tagloom.errors import InputError, PlanError
+from tagloom.observe.address_pages import learnt_on_page
 from tagloom.pipeline import plan
 from tagloom.platforms import load
 from tagloom.platforms.grammar import Context, ContextKind, Grammar
@@ -211,3 +213,23 @@ def test_the_words_of_a_session_that_was_pasted_are_no_lines():
     session = f"<edge>display current-configuration\n{TRANSCRIPT}<edge>quit\n"
     assert parse_configuration(COMWARE, session).state == parse_configuration(COMWARE, TRANSCRIPT).state
     assert read_text(COMWARE, session, "s0", [20]).unknown_lines == ()
+
+
+def test_the_page_of_addresses_is_read_for_what_was_learned_alone():
+    page = (
+        "MAC Address      VLAN ID    State            Port/Nickname            Aging\n"
+        "000f-e235-dc71   1          Learned          XGE1/0/25                Y\n"
+        "000f-e235-abcd   10         Static           GE1/0/3                  N\n"
+        "000f-e235-abce   10         Learned          GE9/9/9                  Y\n"
+    )
+    assert learnt_on_page(COMWARE, page) == {(1, 0x000FE235DC71): 25}
+    assert learnt_on_page(COMWARE, "no table") is None
+
+
+def test_site_lines_are_refused_with_the_reason(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "f.yml").write_text(f"name: t\nmodel: {MODEL}\nshape: {{family: ring, dims: [3]}}\n")
+    (tmp_path / "templates/site").mkdir(parents=True)
+    (tmp_path / "templates/site/all.j2").write_text("ntp-service unicast-server 192.0.2.1\n")
+    assert main(["plan", "f.yml", "-o", "b"]) == 2
+    assert "undo" in capsys.readouterr().err
