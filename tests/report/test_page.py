@@ -454,8 +454,11 @@ def test_a_phone_never_scrolls_sideways(browser, path, sleepy):
     browser.open(path)
 
 
-def test_a_large_fabric_on_a_phone_has_no_names_too_small_to_read_and_finding_one_enlarges_it(browser, tmp_path, run):
-    run("new", "torus", "--dims", 20, 20, "-o", tmp_path / "f.yml")
+@pytest.mark.parametrize("side", [20, pytest.param(32, marks=pytest.mark.long)], ids=["400", "1024"])
+def test_a_large_fabric_on_a_phone_has_no_names_too_small_to_read_and_finding_one_enlarges_it(
+    browser, tmp_path, run, side
+):
+    run("new", "torus", "--dims", side, side, "-o", tmp_path / "f.yml")
     assert run("plan", tmp_path / "f.yml", "--routing", "tree", "-o", tmp_path / "b")[0] == 0
     assert run("report", tmp_path / "b", "-o", tmp_path / "r.html")[0] == 0
     height = "document.querySelector('[data-name=s210] text').getBoundingClientRect().height"
