@@ -68,6 +68,7 @@ _PAGING_OFF = {
 # A console that has said what it waits for says no more for so long, where the inventory calls it fast and where not.
 _FAST_SILENCE_SECONDS, _SILENCE_SECONDS = 0.05, 0.3
 _ECHO_SECONDS = 1.0  # until more of what was typed is shown; ten times what a 5324 takes
+_HELP_SECONDS = 5.0  # until some of it is shown
 _TYPINGS = 8  # of one line, of which the console loses characters
 _TYPED_AT_ONCE = 8  # characters, once some were lost: a UART keeps 16
 _ADVICE = "say tagloom_careful: true if it loses what is typed, tagloom_echo: false if it only shows it so"
@@ -593,7 +594,7 @@ class SshSwitch(Session):
         elif typed:
             self._put(typed, self._allowance())
         self._unread = ""  # what is shown from here on is the help
-        self._write("?", what)
+        self._question_mark(what)
         behind = rf"(?=[ \t]{{0,8}}(?:$|{LOG_TIME}))"
         again = re.compile(rf"^{self._any_prompt}[ \t]{{0,8}}{re.escape(typed.strip())}{behind}", re.MULTILINE)
         allowance, pieces = self._allowance(), []
@@ -610,6 +611,16 @@ class SshSwitch(Session):
         said = ERASED.sub("", LOG_LINE.sub("", "".join(pieces)))
         echo, _, rest = said.lstrip(" ").partition("\n")
         return printable(rest if echo.rstrip() in (what, "?") else said)
+
+    def _question_mark(self, what: str) -> None:
+        """Type a `?`; at a console that may lose what is typed, again where no line is shown for it."""
+        for _ in range(_TYPINGS if self._careful else 1):
+            self._write("?", what)
+            until = time.monotonic() + (_HELP_SECONDS if self._careful else 0.0)
+            while time.monotonic() < until:
+                self._unread += self._read_more(what, self._allowance(), until - time.monotonic())
+                if "\n" in self._unread:
+                    return
 
     @property
     def _any_prompt(self) -> str:
