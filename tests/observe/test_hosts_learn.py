@@ -25,10 +25,9 @@ STRANGER = "00:1e:c9:00:00:09"
 MACHINE = "00:1e:c9:00:00:07"  # of a virtual machine on h3
 
 
-@pytest.fixture(scope="module")
-def rack(tmp_path_factory):
+@contextlib.contextmanager
+def sending(home):
     """Give the directory of a running rack from factory, whose hosts have sent, and one that no fabric file has."""
-    home = tmp_path_factory.mktemp("learn")
     hosts = "".join(f'  {name}: {{mac: "{mac}"}}\n' for name, mac in MACS.items())
     path = home / "rack.yml"
     path.write_text(f'{HEAD}hosts:\n{hosts}  x: {{switch: s2, port: g20, mac: "{STRANGER}"}}\n')
@@ -37,6 +36,12 @@ def rack(tmp_path_factory):
         assert main(["lab", "ping", "--dir", str(home / "lab")]) == 0
     yield home / "lab"
     process.down(home / "lab")
+
+
+@pytest.fixture(scope="module")
+def rack(tmp_path_factory):
+    with sending(tmp_path_factory.mktemp("learn")) as directory:
+        yield directory
 
 
 @pytest.fixture
@@ -312,8 +317,12 @@ def test_a_switch_whose_command_line_shows_no_table_costs_its_own_hosts():
     assert ([each.host for each in seen.learned], seen.silent, seen.over_ssh) == (["h1"], (), ("s1",))
 
 
-def test_a_virtual_machine_is_learnt_beside_its_host_when_asked_for(rack, file, answer):
-    """The last test of this rack: a machine on h3 sends from now on."""
+def test_a_virtual_machine_is_learnt_beside_its_host_when_asked_for(file, answer, tmp_path):
+    with sending(tmp_path) as rack:
+        _learn_of_a_machine(rack, file, answer)
+
+
+def _learn_of_a_machine(rack, file, answer):
     mine = read_fabric(rack / "fabric.yml").hosts
     machine = int(MACHINE.replace(":", ""), 16)
     process.plug(rack, [replace(host, also=(machine,)) if host.name == "h3" else host for host in mine])
