@@ -94,7 +94,7 @@ def show_shared(bench: Bench, texts: dict[str, str], folder: Path) -> list[str]:
     state = bench.state()
     _type(bench, TIMERS)
     time.sleep(CONVERGED_SECONDS)
-    identity, blocked = _spanning(bench)
+    identity, blocked = spanning(bench)
     tree = settled(fabric, identity)
     if tree.blocked != blocked:
         wrong.append(f"expected spanning tree to block {sorted(tree.blocked)}, actual {sorted(blocked)}")
@@ -122,7 +122,7 @@ def _type(bench: Bench, line: str) -> None:
     bench.machine.request("batch", orders={str(s): [line] for s in range(len(bench.fabric.switches))})
 
 
-def _spanning(bench: Bench) -> tuple[list[int], set[tuple[int, int]]]:
+def spanning(bench: Bench) -> tuple[list[int], set[tuple[int, int]]]:
     """Return the order of the bridges' identities, and the ports of links that the kernel blocks."""
     bridges: list[str] = []
     blocked = set()

@@ -268,6 +268,11 @@ class Prober:
         self._settle()
         return {"errors": errors}
 
+    def cable(self, switch: int, port: int, up: bool) -> dict[str, Any]:
+        """Bring a port up or down, which the other end of its cable sees; wait for nothing."""
+        self.switches[switch].set_up(f"swp{port}".encode(), up)
+        return {}
+
     def forget(self) -> dict[str, Any]:
         """Make all bridges forget what they learned."""
         for space in self.switches:
