@@ -145,6 +145,18 @@ def test_a_rack_that_was_killed_is_noticed_and_replaced(tmp_path, ended):
     assert process.ping(tmp_path)["pairs"] == 0
 
 
+def test_a_rack_that_does_not_end_is_killed(tmp_path, monkeypatch):
+    monkeypatch.setattr(process, "ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(process, "STOP_SECONDS", 0.2)
+    info = process.up(Order(fabric(1), TEMPLATES), tmp_path)
+    os.kill(info.pid, signal.SIGSTOP)  # it takes neither the order nor SIGTERM
+    process.down(tmp_path)
+    with pytest.raises(ProcessLookupError):
+        os.kill(info.pid, 0)
+    assert not (tmp_path / "rack.json").exists()
+    assert not Path(info.socket).parent.exists()
+
+
 def test_down_never_ends_a_process_that_is_not_the_rack(tmp_path):
     page = {"pid": os.getpid(), "socket": str(tmp_path / "none"), "ports": {}}
     (tmp_path / "rack.json").write_text(json.dumps(page))

@@ -191,7 +191,9 @@ def traps(directory: Path, address: tuple[str, int], kind: str = "v2c-trap") -> 
 
 
 def down(directory: Path) -> None:
-    """End the rack of a directory: ask it, and failing that end its process, if it is verifiably the rack's.
+    """End the rack of a directory: ask it, failing that end its process, and kill that if it does not end.
+
+    A process is ended only if it is verifiably the rack's.
 
     Raises InputError where none was started, DeviceError where the process would not end.
     """
@@ -202,12 +204,22 @@ def down(directory: Path) -> None:
     except DeviceError:
         if ours:
             os.kill(info.pid, signal.SIGTERM)
-    deadline = time.monotonic() + STOP_SECONDS
-    while ours and _alive(info.pid):
-        if time.monotonic() > deadline:
-            raise DeviceError("rack", "down", f"process {info.pid} has not ended after {STOP_SECONDS:.0f} s")
-        time.sleep(_POLL_SECONDS)
+    if ours and not _ends(info.pid):
+        if _is_rack(info.pid, directory):
+            os.kill(info.pid, signal.SIGKILL)
+        if not _ends(info.pid):
+            raise DeviceError("rack", "down", f"process {info.pid} has not ended after {2 * STOP_SECONDS:.0f} s")
     _forget(info)
+
+
+def _ends(pid: int) -> bool:
+    """Wait until a process has ended, STOP_SECONDS at most; return whether it has."""
+    deadline = time.monotonic() + STOP_SECONDS
+    while alive := _alive(pid):
+        if time.monotonic() > deadline:
+            break
+        time.sleep(_POLL_SECONDS)
+    return not alive
 
 
 def _forget(info: RackInfo) -> None:
