@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parents[2] / "tooling")]
@@ -202,6 +203,8 @@ def _limited(reader: Reader, home: Path, seed: int, numbers: range, telling: int
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
+    warnings.filterwarnings("error", category=UserWarning)  # an operator is told findings, not a library's worries
+    warnings.filterwarnings("ignore", ".* deprecated - use")  # as pyproject.toml
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     signal.signal(signal.SIGPROF, _out_of_time)
     whole = Path(reader.file).read_bytes()

@@ -84,6 +84,13 @@ def test_a_drawing_of_yed_or_networkx_without_models_takes_the_one_that_is_named
     assert len(fabric.links) == 4
 
 
+def test_an_attribute_of_graphml_without_a_type_is_text():
+    """networkx warns of it; warnings are errors here."""
+    text = graphml(make_fabric("ring", 3)).replace(' attr.type="string"', "")
+    assert "attr.type" in text
+    assert shape_of(read_back(text, read_graphml)) == shape_of(make_fabric("ring", 3))
+
+
 def test_groups_and_subgraphs_of_dot_are_walked():
     text = """graph { node [model="powerconnect-5324"];
       subgraph cluster_rack { edge [speed=100]; a -- b; }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +41,9 @@ def read_graphml(text: str, source: str, name: str, model: str | None) -> Drawin
         for each in root.iter():
             if isinstance(each.tag, str) and each.tag.endswith("}graph"):
                 each.set("edgedefault", "directed")
-        graph = nx.parse_graphml(ET.tostring(root, "unicode"), force_multigraph=True)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "No key type for id", UserWarning)  # a string, as tagloom takes it
+            graph = nx.parse_graphml(ET.tostring(root, "unicode"), force_multigraph=True)
     except (ET.ParseError, nx.NetworkXError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError([Finding(source, expected, shown(str(error).strip("'")))]) from None
     node_default, edge_default = (graph.graph.get(f"{kind}_default", {}) for kind in ("node", "edge"))
