@@ -278,6 +278,14 @@ def test_a_tagged_network_gets_another_name_without_a_cut(changed):
     assert [host.networks for host in again.hosts] == [host.networks for host in between.hosts]
 
 
+@pytest.mark.parametrize("strategy", ["park", "slides"])
+def test_no_tree_for_all_hosts_leads_from_plan_to_plan(strategy):
+    fabric = make_fabric("ring", 4, parallel=2, hosts=2, extra=TRUNK, model=MODEL)
+    a, b = (planned(fabric, routing="up-down", root=root)[0] for root in ("s0", "s2"))
+    with pytest.raises(PlanError, match="one tree for all hosts would join the networks"):
+        rollout_between(a, b, strategy=strategy)
+
+
 def test_the_id_of_a_network_is_not_taken_from_what_has_it():
     old = make_fabric("ring", 4, extra="vlans: {first: 20}\nnetworks: {a: [h0, h1]}\n", model=MODEL)
     said = "vlans: {first: 200}\nnetworks: {a: {hosts: [h0, h1], tagged: [h2], vlan: 20}}\n"

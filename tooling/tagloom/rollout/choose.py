@@ -408,6 +408,9 @@ def _by_ports(request: _Request) -> Iterator[_Plan]:
 
 def _over_chain(request: _Request) -> _Plan | None:
     """Return a plan over a chain of trees, each one or more slides from the one before."""
+    if request.fabric.tagged_hosts:
+        request.refused.append("one tree for all hosts would join the networks that ports carry tagged")
+        return None
     trees = chain(request.fabric, request.usable, request.old, request.new)
     vlans = request.unused_vlans(len(trees or ()))
     if not trees or len(vlans) < len(trees):
