@@ -2,6 +2,8 @@ import json
 import os
 import signal
 import socket
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -155,6 +157,24 @@ def test_a_rack_that_does_not_end_is_killed(tmp_path, monkeypatch):
         os.kill(info.pid, 0)
     assert not (tmp_path / "rack.json").exists()
     assert not Path(info.socket).parent.exists()
+
+
+STARTS_AND_WAITS = """
+import sys
+from tagloom.cli import main
+main(["lab", "up", *sys.argv[1:]])
+sys.stdin.read()
+"""
+
+
+def test_a_rack_has_ended_whether_or_not_its_parent_asks_how(tmp_path):
+    (tmp_path / "f.yml").write_text("name: one\nmodel: powerconnect-5324\nshape: {family: ring, dims: [3]}\n")
+    words = [sys.executable, "-c", STARTS_AND_WAITS, tmp_path / "f.yml", "--dir", tmp_path / "lab"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
+        parent.stdout.readline()
+        process.down(tmp_path / "lab")
+        assert parent.poll() is None
+        parent.stdin.close()
 
 
 def test_down_never_ends_a_process_that_is_not_the_rack(tmp_path):

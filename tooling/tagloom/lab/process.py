@@ -233,7 +233,10 @@ def _forget(info: RackInfo) -> None:
 
 
 def _alive(pid: int) -> bool:
-    """Return whether a process runs; one that we started and that has ended is put to rest."""
+    """Return whether a process runs; one that we started and that has ended is put to rest.
+
+    One that has ended, and that its parent has not asked for yet, runs no more either.
+    """
     try:
         return os.waitpid(pid, os.WNOHANG)[0] == 0
     except ChildProcessError:
@@ -244,7 +247,10 @@ def _alive(pid: int) -> bool:
         return False
     except PermissionError:
         return True
-    return True
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"  # proc(5)
+    except OSError:
+        return False
 
 
 def _is_rack(pid: int, directory: Path) -> bool:
