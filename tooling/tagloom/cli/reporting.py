@@ -111,8 +111,8 @@ def _serve(
 
     page = _Page(args, given, first, screen)
     with LivePage(listening, page.newest) as server:
-        screen.say(f"serving   {server.url}", "next      Ctrl-C ends it")
-        try:
+        try:  # from the line on that says it is served: who reads it may interrupt at once
+            screen.say(f"serving   {server.url}", "next      Ctrl-C ends it")
             server.serve_forever()
         except KeyboardInterrupt:
             screen.remark("interrupted: nobody serves the page any more")
