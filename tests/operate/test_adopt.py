@@ -137,3 +137,26 @@ def test_a_switch_that_does_not_answer_is_named_and_no_file_is_written(running):
 def test_all_that_is_wrong_with_its_words_is_told_at_once(running):
     page = running.answer("adopt", "-i", "nowhere", "--model", "x", "--name", "/", "--names", "no-list", expect=2)
     assert len(page["findings"]) == 4
+
+
+@pytest.mark.parametrize("assignment", ["fixed", "renamed", "pinned"])
+def test_a_fabric_file_that_was_lost_is_read_back_from_the_switches_that_it_configured(tmp_path, assignment):
+    terminal = Terminal(tmp_path)
+    gate = assignment != "renamed"  # which takes no uplink
+    uplink = "  gate: {switch: s2, port: g9, uplink: true}\n" if gate else ""
+    (terminal.home / "f.yml").write_text(
+        "name: rack\nmodel: powerconnect-5324\nshape: {family: ring, dims: [4]}\n"
+        f'hosts:\n  h1: {{mac: ["00:1e:c9:00:00:01", "00:1e:c9:00:00:11"]}}\n{uplink}'
+    )
+    routing = ["--routing", "tree"] if assignment == "pinned" else []
+    terminal("plan", "f.yml", "-o", "b", "--assignment", assignment, *routing)
+    with terminal.lab("f.yml"):
+        terminal("apply", "b", "--allow", "interrupt")
+        page = terminal.answer("adopt", "-o", "g.yml")
+        lost, found = read_fabric(terminal.home / "f.yml"), read_fabric(terminal.home / "g.yml")
+        named = {(h.switch, h.port): h.macs for h in lost.hosts if not h.uplink}
+        assert {(h.switch, h.port): h.macs for h in found.hosts} == named
+        assert found.reserved == ()
+        pairs = len(named) * (len(named) - 1)
+        assert (page["proven"], page["reachable_pairs"], page["unreachable_pairs"]) == (True, pairs, 0)
+        assert page["silent"] == (["s2:g9"] if gate else [])

@@ -74,16 +74,17 @@ def edge_ports(
 ) -> EdgePorts:
     """Return what is at the edge ports of switches: one host a port, with all its addresses.
 
-    A host sends untagged into VLAN 1. It is named by LLDP, else by `called`, which maps addresses to names, else by its
-    switch and port. Ports in other VLANs alone are reserved. Nothing is guessed: a port with more than MANY_ADDRESSES,
+    A host sends untagged into VLAN 1, or is at a port of tagloom's VLANs, where static entries name its addresses. It
+    is named by LLDP, else by `called`, which maps addresses to names, else by its switch and port. Ports in other VLANs
+    alone are reserved. Nothing is guessed: a port with more than MANY_ADDRESSES,
     a switch behind it, or a port-channel is proposed as an uplink; an address at two ports is a finding.
     """
-    at: dict[Port, list[int]] = {}
-    for name, shown in seen.items():
-        s = fabric.index[name]
-        for (vlan, mac), port in sorted((shown.vlans.learned or {}).items()):
-            if vlan == DEFAULT_VLAN and is_host_address(mac) and fabric.port_channel[s, port] < 0:
-                at.setdefault((s, port), []).append(mac)
+    at = {
+        (fabric.index[name], port): macs
+        for name, shown in seen.items()
+        for port, macs in _addresses(state[name], shown).items()
+        if fabric.port_channel[fabric.index[name], port] < 0
+    }
     linked = {(s, p) for s, ports in enumerate(fabric.used_ports) for p in ports}
     places = Counter(mac for port, macs in at.items() if port not in linked for mac in macs)
     hosts: list[tuple[str, int, int, tuple[int, ...]]] = []
@@ -112,6 +113,18 @@ def edge_ports(
     return EdgePorts(_named(fabric, hosts), tuple(uplinks), tuple(silent), tuple(reserved), tuple(findings))
 
 
+def _addresses(held: SwitchState, shown: Observation) -> dict[int, list[int]]:
+    """Return the addresses of hosts by port, ascending: learned in VLAN 1 or tagloom's, and of tagloom's entries."""
+    ours = {DEFAULT_VLAN, *held.owned_vlans}
+    entries = zip(held.entry_vlan.tolist(), held.entry_mac.tolist(), held.entry_port.tolist(), strict=True)
+    learned = ((vlan, mac, port) for (vlan, mac), port in (shown.vlans.learned or {}).items())
+    named = {(port, mac) for vlan, mac, port in (*entries, *learned) if vlan in ours and is_host_address(mac)}
+    at: dict[int, list[int]] = {}
+    for port, mac in sorted(named):
+        at.setdefault(port, []).append(mac)
+    return at
+
+
 def _unlinked(
     fabric: Fabric, state: FabricState, at: Mapping[Port, Sequence[int]], linked: set[Port]
 ) -> Iterator[Port]:
@@ -124,11 +137,13 @@ def _unlinked(
 
 
 def _vlans_at(held: SwitchState, port: int) -> tuple[bool, bool]:
-    """Return whether a port is an untagged one of VLAN 1, and whether it is in any other VLAN."""
+    """Return whether a port is an untagged one of VLAN 1 or in tagloom's VLANs, and whether it is in any other."""
     column = held.membership[:, port - 1]
+    ours = np.isin(held.vlans, held.owned_vlans)
     default = column[held.vlan_index[DEFAULT_VLAN]]
     own = default == Membership.UNTAGGED and held.pvid[port - 1] == DEFAULT_VLAN
-    return bool(own), bool((column[held.vlans != DEFAULT_VLAN] != Membership.NONE).any())
+    own |= (column[ours] != Membership.NONE).any()
+    return bool(own), bool((column[~ours & (held.vlans != DEFAULT_VLAN)] != Membership.NONE).any())
 
 
 def _way_out(fabric: Fabric, s: int, port: int, macs: Sequence[int], switches: Sequence[str]) -> str:
