@@ -5,6 +5,7 @@ commands run as they are written there but for these words.
 """
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import build_collection
 import pytest
 
 from fabrics import ROOT
+from key_login import KeyLogin
 from served_netbox import TOKEN, answers, served
 from tagloom.lab import process
 from tagloom.measure import namespaces
@@ -120,6 +122,30 @@ def two_hosts(_directory):
 
 
 @contextmanager
+def two_logins(directory):
+    """Two hosts and a bridge between them, which let one key in over SSH."""
+    needs("ssh")
+    with bench(bridged=True) as made:
+        stage, logins = between(made), {}
+        for name, host in (("n1", "here"), ("n2", "there")):
+            (directory / name).mkdir()
+            logins[name] = KeyLogin(directory / name, shlex.join(stage.hosts[host]))
+        (directory / "ssh_config").write_text("".join(login.host_lines(name) for name, login in logins.items()))
+        stage.words["--hosts n1"] = "--ssh 'ssh -F ssh_config' --hosts n1"
+        yield stage
+        for login in logins.values():
+            login.close()
+
+
+@contextmanager
+def two_ranks(_directory):
+    """An MPI that Python reaches, with more ranks than processors."""
+    needs("mpirun")
+    pytest.importorskip("mpi4py", reason="needs mpi4py")
+    yield Stage(environment=dict.fromkeys(MPI, "1"))
+
+
+@contextmanager
 def sleeping_link(_directory):
     """Two hosts and a link between them that sleeps after 20 ms, long beside what a busy machine adds."""
     with bench(bridged=False) as made:
@@ -147,5 +173,18 @@ def between(made):
 
 
 STAGES = {
-    each.__name__: each for each in (rack, collection, console, beside, foreign, netbox, mpi, two_hosts, sleeping_link)
+    each.__name__: each
+    for each in (
+        rack,
+        collection,
+        console,
+        beside,
+        foreign,
+        netbox,
+        mpi,
+        two_hosts,
+        two_logins,
+        two_ranks,
+        sleeping_link,
+    )
 }

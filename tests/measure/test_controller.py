@@ -1,16 +1,13 @@
 """The controller: both ends started over real SSH, by keys."""
 
-import asyncio
 import json
-import os
 import shutil
 import sqlite3
 import sys
-import threading
 
-import asyncssh
 import pytest
 
+from key_login import KeyLogin
 from tagloom.cli import main
 from tagloom.measure.ends import over_ssh
 
@@ -18,57 +15,9 @@ pytestmark = pytest.mark.skipif(shutil.which("ssh") is None, reason="the control
 PEER = f"{sys.executable} -m tagloom.cli"
 
 
-class Host:
-    """An SSH server on loopback that runs what it is told, and lets one key in."""
-
-    def __init__(self, folder):
-        self.folder, self.commands = folder, []
-        key, mine = asyncssh.generate_private_key("ssh-ed25519"), asyncssh.generate_private_key("ssh-ed25519")
-        (folder / "key").write_bytes(mine.export_private_key())
-        (folder / "key").chmod(0o600)
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._thread.start()
-        allowed = asyncssh.import_authorized_keys(mine.export_public_key().decode())
-
-        async def listen():
-            return await asyncssh.listen(
-                "127.0.0.1",
-                0,
-                server_host_keys=[key],
-                authorized_client_keys=allowed,
-                process_factory=self._run,
-                encoding=None,
-            )
-
-        self._server = asyncio.run_coroutine_threadsafe(listen(), self._loop).result(10)
-        self.port = self._server.get_port()
-        (folder / "known").write_text(f"[127.0.0.1]:{self.port} {key.export_public_key().decode()}")
-
-    async def _run(self, process):
-        self.commands.append(process.command)
-        child = await asyncio.create_subprocess_shell(
-            f"exec {process.command}", stdin=-3, stdout=-1, stderr=-1, env=os.environ
-        )
-        await process.redirect(stdout=child.stdout, stderr=child.stderr)
-        process.exit(await child.wait())
-
-    def ssh(self):
-        options = {"StrictHostKeyChecking": "yes", "UserKnownHostsFile": self.folder / "known", "BatchMode": "yes"}
-        words = " ".join(f"-o {name}={value}" for name, value in options.items())
-        return f"ssh -F none -p {self.port} -i {self.folder / 'key'} {words}"
-
-    def close(self):
-        self._server.close()
-        asyncio.run_coroutine_threadsafe(self._server.wait_closed(), self._loop).result(10)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-
 @pytest.fixture
 def host(tmp_path):
-    made = Host(tmp_path)
+    made = KeyLogin(tmp_path)
     yield made
     made.close()
 
