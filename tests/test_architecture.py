@@ -84,7 +84,12 @@ def test_rooms_fall_straight_down(path):
 
 @pytest.mark.parametrize(
     ("library", "only"),
-    [("netmiko", "adapters/ssh.py"), ("pysnmp", "adapters/snmp"), ("asyncssh", "lab/"), ("ansible", "nowhere")],
+    [
+        ("netmiko", ("adapters/ssh.py", "adapters/channels.py")),
+        ("pysnmp", "adapters/snmp"),
+        ("asyncssh", "lab/"),
+        ("ansible", "nowhere"),
+    ],
 )
 def test_wires_have_one_door(library, only):
     for path in FILES:

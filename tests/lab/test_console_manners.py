@@ -6,12 +6,16 @@ import socket
 import threading
 import tty
 
+import netmiko
 import pytest
 
 from tagloom import platforms
-from tagloom.adapters.console_line import ConsoleLine, SerialStream, TelnetStream
+from tagloom.adapters.channels import SerialLine, TelnetLine
+from tagloom.adapters.console_switch import NewSwitch
+from tagloom.adapters.ssh import Access
 from tagloom.errors import DeviceError
 
+ACCESS = Access("192.0.2.1", user="ops", password="secret-9", login_seconds=3.0)
 LOG = "01-Jan-2000 00:00:01 %LINK-I-Up:  g1\r\n"
 WIZARD = "\r\nWould you like to enter the Setup Wizard? (you must answer within 60 seconds) (Y/N)[Y] "
 ANSWERS = {
@@ -55,66 +59,141 @@ def console():
 
 def test_wizards_logs_and_questions_are_lived_with_and_a_refusal_ends_it(console):
     path, typed = console
-    line = ConsoleLine("s0", platforms.load("powerconnect-5324"), SerialStream(path), "ops", "secret-9")
+    line = NewSwitch("s0", platforms.load("powerconnect-5324"), ACCESS, lambda: SerialLine(path))
     with line:
         line.type(["hostname s0", "crypto key generate rsa", "username ops password secret-9 level 15"])
         with pytest.raises(DeviceError, match="Unrecognized") as raised:
             line.type(["shutdown", "ip ssh server"])
     assert "secret-9" not in str(raised.value)
-    wanted = ["", "n", "hostname s0", "", "crypto key generate rsa", "y"]
-    assert typed == [*wanted, "username ops password secret-9 level 15", "shutdown"]
+    said = [each for each in typed if each and not each.startswith("terminal ")]
+    wanted = ["n", "hostname s0", "crypto key generate rsa", "Y", "username ops password secret-9 level 15"]
+    assert said[: len(wanted) + 1] == [*wanted, "shutdown"]
+    assert set(said[len(wanted) + 1 :]) <= {"exit"}
 
 
-@pytest.mark.parametrize(
-    ("said", "complaint"), [(b"", "the console is gone"), (b"x" * 4096, "the console is never quiet")]
-)
-def test_a_console_that_hangs_up_or_never_rests_fails_alone(said, complaint):
-    """A telnet server that ends the session at once, or sends without end."""
+def closing(channel):
+    """Return a conversation over a channel that is there already."""
+    return NewSwitch("s0", platforms.load("powerconnect-5324"), ACCESS, lambda: channel)
+
+
+def test_a_serial_line_whose_other_end_is_gone_is_not_waited_for():
+    ours, theirs = os.openpty()
+    line = SerialLine(os.ttyname(theirs))
+    os.close(theirs)
+    os.close(ours)
+    with pytest.raises(DeviceError, match=r"dropped|gone|Input/output"), closing(line):
+        pytest.fail("nobody is there")
+
+
+def test_netmikos_own_driver_of_serial_lines_refuses_one_that_the_system_does_not_list():
+    """Why netmiko's channel alone is used: its lists have the machine's own ports, no pseudo-terminals."""
+    ours, theirs = os.openpty()
+    with pytest.raises(ValueError, match="not found"):
+        netmiko.ConnectHandler(
+            device_type="cisco_ios_serial", serial_settings={"port": os.ttyname(theirs)}, auto_connect=False
+        )
+    SerialLine(os.ttyname(theirs)).close()
+    os.close(ours)
+    os.close(theirs)
+
+
+@contextlib.contextmanager
+def telnet_server(play):
+    """Listen, and have `play` talk to whoever comes; yield the port."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
-        def play():
+        def talk():
             with contextlib.suppress(OSError), server.accept()[0] as session:
-                while said:
-                    session.sendall(said)
+                play(session)
 
-        player = threading.Thread(target=play, daemon=True)
+        player = threading.Thread(target=talk, daemon=True)
         player.start()
-        line = ConsoleLine(
-            "s0",
-            platforms.load("powerconnect-5324"),
-            TelnetStream("127.0.0.1", server.getsockname()[1], 5.0),
-            "ops",
-            "secret-9",
+        yield server.getsockname()[1]
+        player.join(10.0)
+
+
+def test_netmikos_own_telnet_login_says_yes_to_a_wizard_where_ours_declines_it():
+    """Why netmiko's channel alone is used: its dialog presses Return, which is the wizard's yes."""
+    answers = []
+
+    def play(session):
+        session.sendall(WIZARD.encode())
+        said = b""
+        while not said.endswith((b"\r", b"\n")) and (more := session.recv(64)):
+            said += more
+        answers.append(said.strip())
+        session.sendall(b"\r\nconsole# ")
+
+    with telnet_server(play) as port, contextlib.suppress(EOFError, OSError):  # the session ends behind the answer
+        netmiko.ConnectHandler(
+            device_type="generic_telnet", host="127.0.0.1", port=port, username="ops", password="secret-9"
         )
+    with telnet_server(play) as port:
+        line = closing(TelnetLine("127.0.0.1", port, 5.0))
+        with pytest.raises(DeviceError):
+            line.__enter__()
+    assert answers == [b"", b"n"]
+
+
+def test_a_telnet_server_may_echo_as_netmikos_driver_would_not_have_it_and_do_nothing_else():
+    """RFC 857: who is told DONT ECHO shows nothing of what is typed."""
+    said = bytearray()
+
+    def play(session):
+        session.sendall(b"\xff\xfb\x01\xff\xfb\x03\xff\xfb\x22\xff\xfd\x18\xff\xfa\x18\x01\xff\xf0a\xff")
+        session.sendall(b"\xffb")
+        while len(said) < 12:
+            said.extend(session.recv(64))
+
+    with telnet_server(play) as port:
+        line = TelnetLine("127.0.0.1", port, 5.0)
+        shown = b""
+        while not shown.endswith(b"b"):
+            line.wait(5.0)
+            shown += line.read_bytes()
+        line.close()
+    assert shown == b"a\xffb"
+    assert bytes(said) == b"\xff\xfd\x01\xff\xfd\x03\xff\xfe\x22\xff\xfc\x18"
+
+
+def test_a_telnet_server_that_negotiates_without_end_fails_alone():
+    def play(session):
+        while True:
+            session.sendall(b"\xff\xf1" * 512 + b"\xff\xfa" + b"x" * 512)
+
+    with telnet_server(play) as port:
+        line = closing(TelnetLine("127.0.0.1", port, 5.0))
+        with pytest.raises(DeviceError, match="no answer in"):
+            line.__enter__()
+
+
+@pytest.mark.parametrize(("said", "complaint"), [(b"", "dropped"), (b"x" * 4096, "no answer in")])
+def test_a_console_that_hangs_up_or_never_rests_fails_alone(said, complaint):
+    """A telnet server that ends the session at once, or sends without end."""
+
+    def play(session):
+        while said:
+            session.sendall(said)
+
+    with telnet_server(play) as port:
+        line = closing(TelnetLine("127.0.0.1", port, 5.0))
         with pytest.raises(DeviceError, match=complaint):
             line.__enter__()
-        line.__exit__()
-        player.join()
-
-
-class Unplugged:
-    """A console that asks for a login, and whose cable is pulled as the password goes out."""
-
-    def __init__(self):
-        self._says = [b"", b"\r\nUser Name:"]
-
-    def read(self, seconds):
-        del seconds
-        return self._says.pop(0) if self._says else b""
-
-    def write(self, data):
-        if data == b"secret-9\r":
-            raise OSError("Input/output error")
-        if data == b"ops\r":
-            self._says = [b"\r\nPassword:"]
-
-    def close(self):
-        pass
 
 
 def test_a_password_that_could_not_be_sent_is_not_named():
-    line = ConsoleLine("s0", platforms.load("powerconnect-5324"), Unplugged(), "ops", "secret-9")
-    with pytest.raises(DeviceError, match="the console is gone") as raised:
-        line.__enter__()
+    """A console that asks for a login, and whose cable is pulled as the password goes out."""
+
+    def play(session):
+        session.sendall(b"\r\nUser Name:")
+        said = b""
+        while b"ops" not in said:
+            said += session.recv(64)
+        session.sendall(b"ops\r\nPassword:")
+
+    with telnet_server(play) as port:
+        line = closing(TelnetLine("127.0.0.1", port, 5.0))
+        with pytest.raises(DeviceError, match="dropped") as raised:
+            line.__enter__()
     assert "secret-9" not in str(raised.value)
     assert "login" in str(raised.value)

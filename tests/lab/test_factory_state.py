@@ -20,6 +20,7 @@ from tagloom.cli import main
 from tagloom.errors import DeviceError
 from tagloom.lab import process
 from tagloom.lab.directory import Order
+from tagloom.lab.manners import MANNERS
 from tagloom.platforms.first_contact import PASSWORD
 from tagloom.read import read_fabric
 from thinned import few
@@ -200,6 +201,57 @@ def test_bootstrap_brings_a_switch_from_the_factory_to_the_inventorys_login(fact
     assert page["enrolled"] == [], "a second time it logs in, types the same, and knows the key"
     again = login(place, number, "ops", "first-day-9", process.read_info(factory))
     assert sorted(again.splitlines()) == sorted(text.splitlines()), "and nothing is twice"
+
+
+def test_a_switch_of_every_family_that_has_a_console_is_tried():
+    """So "every family" stays true when one is added: its lines must be tried here, both ways."""
+    known = [platforms.load(model) for model in platforms.models()]
+    assert {platform.grammar for platform in known if platform.has_first_contact} == {
+        platforms.load(model).grammar for model in ALL
+    }
+    assert {(ALL[number], kind) for number, kind in KINDS} == {(m, k) for m in ALL for k in ("serial", "telnet")}
+
+
+# What the inventory must say of a console besides, where it can be talked to then.
+SAID = {"loses-some-typed": {"tagloom_careful": True}, "loses-some-shown": {"tagloom_echo": False}}
+# A switch from its factory has no user to be asked for, or whose password enable could want.
+OF_USERS = {name for name, manner in MANNERS.items() if manner.asks_to_enable or dict(manner.asks).get("Password:")}
+FIRST_MANNERS = [name for name in MANNERS if name not in OF_USERS | {"asks-small"}]
+DAILY = [FIRST_MANNERS.index(name) for name in ("loses-some-typed", "wizard", "banner-like-prompts")]
+
+
+@pytest.mark.parametrize("name", few(FIRST_MANNERS, *DAILY))
+def test_a_new_switch_whose_console_has_any_manners_is_brought_to_its_login(factory, name, tmp_path, capfd):
+    """Characters that a slow console drops are noticed: each line is looked at before Return."""
+    place, number = site(factory, tmp_path / "site"), 2 * (FIRST_MANNERS.index(name) % 2)  # ROS, FASTPATH
+    path = place / "group_vars/all.yml"
+    path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | SAID.get(name, {})))
+    process.manner(factory, f"s{number}", name)
+    try:
+        kind = ["serial", "telnet"][FIRST_MANNERS.index(name) % 2]
+        page = bootstrap(capfd, place, "--switch", f"s{number}", *lines_of(factory, number, kind))
+        assert page["configured"] == [f"s{number}"]
+    finally:
+        process.manner(factory, f"s{number}")
+    text = login(place, number, "ops", "first-day-9", process.read_info(factory))
+    wanted = bootstrap(capfd, place, "-o", tmp_path / "out", "--secrets")["written"]
+    typed = Path(next(path for path in wanted if path.endswith(f"/s{number}.txt"))).read_text().splitlines()
+    shown = {line.strip() for line in text.splitlines()}
+    for line in typed:
+        if line.split()[0] in ("hostname", "ip", "lldp", "snmp-server"):
+            assert line in shown or line.startswith(("ip ssh", "snmp-server user", "snmp-server engineID")), line
+
+
+@pytest.mark.parametrize("left_in", ["system-view", "interface GigabitEthernet1/0/3"])
+def test_a_comware_console_that_was_left_in_a_view_is_led_out_of_it(factory, left_in, tmp_path, capfd):
+    place, number = site(factory, tmp_path / "site"), ALL.index(COMWARE)
+    line = Line(factory, f"s{number}", "serial")
+    line.type("", ">")
+    line.type("system-view", "]")
+    if left_in != "system-view":
+        line.type(left_in, "]")
+    page = bootstrap(capfd, place, "--switch", f"s{number}", *lines_of(factory, number, "serial"))
+    assert page["configured"] == [f"s{number}"]
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tagloom.adapters.greeting import TAIL, WAITS
+from tagloom.adapters.greeting import LOG_LINE, TAIL, WAITS, FirstGreeting, Greeting
 from tagloom.adapters.routeros import GREETED, RouterOsGreeting, RouterOsSwitch
 from tagloom.adapters.ssh import Session, SshSwitch
 from tagloom.errors import DeviceError
@@ -15,54 +15,22 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Callable, Sequence
 
-    from tagloom.adapters.console_line import Stream
+    from tagloom.adapters.channels import ConsoleChannel
     from tagloom.adapters.ssh import Access
     from tagloom.platforms import Platform
 
-_NOW_SECONDS = 0.001  # a telnet socket that may not wait at all raises another error
 _GREETING_SECONDS = 1.0
 
 
-class _StreamChannel:
-    """A console's stream as the channel of a conversation; it takes a carriage return for the end of a line."""
-
-    def __init__(self, stream: Stream, heard: Callable[[bytes], object]) -> None:
-        self._stream, self._heard = stream, heard
-        self._come = b""
-        self.is_open = True
-
-    def read_bytes(self) -> bytes:
-        """Return what has come. Raises EOFError, OSError where nothing more can."""
-        self._take(_NOW_SECONDS)
-        data, self._come = self._come, b""
-        self._heard(data)
-        return data
-
-    def write_channel(self, out_data: str) -> None:
-        """Send characters."""
-        self._stream.write(out_data.replace("\r\n", "\r").replace("\n", "\r").encode())
-
-    def wait(self, seconds: float) -> None:
-        """Wait so long at most until there is something to read."""
-        self._take(max(seconds, _NOW_SECONDS))
-
-    def _take(self, seconds: float) -> None:
-        try:
-            self._come += b"" if self._come else self._stream.read(seconds)
-        except (OSError, EOFError):
-            self.is_open = False
-            raise
-
-
 class _AtConsole(Session):
-    """A session over a console's stream, which it wakes: a serial line says nothing of itself."""
+    """A session at a console, which it wakes: a serial line says nothing of itself."""
 
-    _open_stream: Callable[[], Stream]
-    _stream: Stream | None = None
+    _open_line: Callable[[], ConsoleChannel]
+    _line: ConsoleChannel | None = None
 
     def _open(self) -> None:
-        self._stream = self._open_stream()
-        self._channel = _StreamChannel(self._stream, self.heard)
+        self._channel = self._line = self._open_line()
+        self._line.heard = self.heard
 
     def _wake(self, waits: re.Pattern[str], keys: str) -> None:
         allowance = self._allowance(self._access.login_seconds)
@@ -74,24 +42,66 @@ class _AtConsole(Session):
 
     def _hang_up(self) -> None:
         super()._hang_up()
-        if self._stream is not None:
-            self._stream.close()
-            self._stream = None
+        if self._line is not None:
+            self._line.close()
+            self._line = None
 
 
 class ConsoleSwitch(_AtConsole, SshSwitch):
     """Speak to a switch at its console; every line is looked at before Return, since a serial line loses characters.
 
-    `stream` opens the line, and raises what it raises where there is none.
+    `line` opens it, and raises what it raises where there is none.
     """
 
-    def __init__(self, name: str, platform: Platform, access: Access, stream: Callable[[], Stream]) -> None:
+    def __init__(self, name: str, platform: Platform, access: Access, line: Callable[[], ConsoleChannel]) -> None:
         super().__init__(name, platform, replace(access, careful=True))
-        self._open_stream = stream
+        self._open_line = line
+
+    def _greeting(self) -> Greeting:
+        return Greeting(self.name, self._access.user, self._access.password, ends_view=self._ends_view)
+
+    @property
+    def _ends_view(self) -> str:
+        return self._words.end if self._words.brackets else ""
 
     def _log_in(self) -> None:
         self._wake(WAITS, "\n")
         super()._log_in()
+
+
+class NewSwitch(ConsoleSwitch):
+    """Speak at its console to a switch that may be as from its factory, as the inventory's user or the factory's.
+
+    Where it wants other credentials than the factory's, they become the inventory's: `renewed`.
+    """
+
+    def __init__(self, name: str, platform: Platform, access: Access, line: Callable[[], ConsoleChannel]) -> None:
+        super().__init__(name, platform, access, line)
+        self.renewed = False
+
+    def type(self, lines: Sequence[str]) -> None:
+        """Type lines, say yes to what the switch asks, and end at the first that is refused.
+
+        Raises DeviceError, without secrets.
+        """
+        for line in lines:
+            if line == self._words.enable and not self._mode:  # the login has done it
+                continue
+            try:
+                self._follow_name(line)
+                answer = LOG_LINE.sub("", self.agree(line))
+                self._check(line, answer)
+            except DeviceError as error:
+                raise DeviceError(self.name, shown(line), error.text) from None
+
+    def _greeting(self) -> Greeting:
+        user, password, factory = self._access.user, self._access.password, self._platform.factory_login
+        self._first = FirstGreeting(self.name, user, password, factory, self._ends_view)
+        return self._first
+
+    def _log_in(self) -> None:
+        super()._log_in()
+        self.renewed = self._first.renewed
 
 
 class RouterOsConsole(_AtConsole, RouterOsSwitch):
@@ -102,10 +112,15 @@ class RouterOsConsole(_AtConsole, RouterOsSwitch):
     """
 
     def __init__(
-        self, name: str, platform: Platform, access: Access, stream: Callable[[], Stream], factory: tuple[str, str]
+        self,
+        name: str,
+        platform: Platform,
+        access: Access,
+        line: Callable[[], ConsoleChannel],
+        factory: tuple[str, str],
     ) -> None:
         super().__init__(name, platform, access)
-        self._open_stream, self._factory = stream, factory
+        self._open_line, self._factory = line, factory
         self.renewed = False
 
     def type(self, lines: Sequence[str]) -> None:

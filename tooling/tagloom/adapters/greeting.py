@@ -18,7 +18,8 @@ _PASSWORD = r"password ?: ?"  # noqa: S105 - what is asked
 _YES_OR_NO = r"[(\[] ?y(?:es)? ?/ ?n(?:o)? ?[)\]](?: ?\[[yn]\])? ?[?:]? ?"
 _ANY_KEY = r"(?:press|hit) (?:any|the|return|enter|<).{0,60}"
 _FAILED = r"^[^\w\n]{0,32}(?:authentication|login) failed"
-_AT_PROMPT = r"[\w)\].-][>#] ?"  # a line of # alone is a banner
+_VIEW = r"^\[(?!y/|n/)[\w./-]{1,128}\] ?"  # of Comware
+_AT_PROMPT = rf"(?:[\w)\].-][>#] ?|{_VIEW})"  # a line of # alone is a banner
 # The end of what a console says before it waits; no longer than `TAIL` characters of it are looked at.
 WAITS = re.compile(
     rf"(?:{_USER}|{_PASSWORD}|{_YES_OR_NO}|^[^\n]{{0,60}}{_ANY_KEY}|{_AT_PROMPT}|{PAGER}|{_MORE}|{_FAILED}[^\n]{{0,80}}\n{{0,4}})\Z",
@@ -26,6 +27,9 @@ WAITS = re.compile(
 )
 TAIL = 256
 _AROUND = " \t\a"
+# What a first login asks for: other credentials than the factory's.
+_OLD, _NEW_USER = r"old password {0,4}: ?", r"new user ?name ?: ?"
+_NEW = r"(?:(?:enter|confirm|re-?enter) (?:the )?new|confirm|re-?enter) password {0,4}: ?"
 _MOST_ANSWERS = 24
 _ROUNDS = 8  # of Returns, each of which brought something else than the one before
 _SUBMODE = re.compile(r"\(config[^()\n]{0,64}\)$")
@@ -48,18 +52,24 @@ class Greeting:
     """What to type until a console is at its prompt; `answer` raises DeviceError where it will never be.
 
     A prompt is a line that comes again, alone, where nothing but a Return is typed: a banner's line does not. Names and
-    passwords are given once; some firmware asks for the name twice before the password (netmiko, cisco_s300). Where the
-    prompt's `name` is known, a line of it is enough.
+    passwords are given once in each of the `tries`; some firmware asks for the name twice before the password (netmiko,
+    cisco_s300). Where the prompt's `name` is known, a line of it is enough. `ends_view` leads out of every view, where
+    prompts have brackets.
     """
 
-    def __init__(self, switch: str, user: str, password: str, name: str = "") -> None:
+    def __init__(
+        self, switch: str, user: str, password: str, name: str = "", *, ends_view: str = "", tries: int = 1
+    ) -> None:
         self.name = name  # what stands before the prompt's sign, and
         self.sign = ""  # that sign: > or #
         self.mode = ""  # what stood between parentheses there: a serial line may have been left in a sub-mode
-        self._switch, self._user = switch, user
-        self._names, self._passwords = [user] * 2, [password]
-        self._given = False
+        self._switch, self._ends_view, self._tries = switch, ends_view, tries
+        self._log_in_as(user, password)
         self._line, self._rounds, self._answers = "", 0, 0
+
+    def _log_in_as(self, user: str, password: str) -> None:
+        self._user, self._password = user, password
+        self._names, self._passwords, self._given = [user] * 2, [password], False
 
     def is_clear(self, said: str) -> bool:
         """Return whether nothing that could follow what was said would change what to type."""
@@ -73,19 +83,17 @@ class Greeting:
 
         `said` ends with one of `WAITS`, behind which nothing came for a while.
         """
-        self._answers += 1
-        if self._answers > _MOST_ANSWERS:
-            raise DeviceError(self._switch, "login", f"asks without end: {said[-TAIL:].strip()!r}")
+        self._check_rounds(said)
         if self._given and re.search(_FAILED, said, re.IGNORECASE | re.MULTILINE):
-            raise self._refused()
+            self._be_refused()
         if _ends(said, _PASSWORD):
             if not self._passwords:
-                raise self._refused()
+                self._be_refused()
             self._given = True
             return f"{self._passwords.pop()}\n"
         if _ends(said, _USER):
             if self._given or not self._names:
-                raise self._refused()
+                self._be_refused()
             return f"{self._names.pop()}\n"
         if _ends(said, _YES_OR_NO):  # a set-up wizard, a new password: not now
             return "n\n"
@@ -95,12 +103,20 @@ class Greeting:
             return self._at_prompt(said)
         return "\n"
 
+    def _check_rounds(self, said: str) -> None:
+        self._answers += 1
+        if self._answers > _MOST_ANSWERS:
+            raise DeviceError(self._switch, "login", f"asks without end: {said[-TAIL:].strip()!r}")
+
     def _at_prompt(self, said: str) -> str | None:
         lines = [line.strip(_AROUND) for line in said.split("\n")]
         lines = [line for line in lines if line]
         if self.name and lines and lines[-1] in (f"{self.name}>", f"{self.name}#"):
             self._line = lines[-1]
             lines = lines[-1:]
+        if self._ends_view and lines and _is(lines[-1], _VIEW):
+            self._line = ""
+            return f"{self._ends_view}\n"
         if lines and lines[-1] == self._line and set(lines) == {self._line}:
             name, self.sign = self._line[:-1], self._line[-1]
             mode = _SUBMODE.search(name[-TAIL:])
@@ -112,5 +128,41 @@ class Greeting:
             raise DeviceError(self._switch, "login", f"no line comes twice, as a prompt does: {self._line[-TAIL:]!r}")
         return "\n"
 
-    def _refused(self) -> DeviceError:
-        return DeviceError(self._switch, "login", f"refused for user {self._user!r}")
+    def _be_refused(self) -> None:
+        """Go on with another login where there is one. Raises DeviceError where there is none."""
+        self._tries -= 1
+        if not self._tries:
+            raise DeviceError(self._switch, "login", f"refused for user {self._user!r}")
+        self._log_in_as(self._user, self._password)
+
+
+class FirstGreeting(Greeting):
+    """What to type at a console whose switch may be as from its factory.
+
+    Where the login given is refused, `factory` is tried, a user and a password. A switch that asks for other
+    credentials than those gets the login given: `renewed`.
+    """
+
+    def __init__(
+        self, switch: str, user: str, password: str, factory: tuple[str, str] | None, ends_view: str = ""
+    ) -> None:
+        super().__init__(switch, user, password, ends_view=ends_view)
+        self.renewed = False
+        self._own, self._factory = (user, password), factory
+
+    def answer(self, said: str) -> str | None:
+        """Return the keys to type, as of `Greeting`, or the credentials that are asked for."""
+        if _ends(said, _OLD):
+            self._check_rounds(said)
+            return f"{self._password}\n"
+        if _ends(said, f"{_NEW_USER}|{_NEW}"):
+            self._check_rounds(said)
+            self.renewed = True
+            return f"{self._own[not _ends(said, _NEW_USER)]}\n"
+        return super().answer(said)
+
+    def _be_refused(self) -> None:
+        if self._factory is None:
+            raise DeviceError(self._switch, "login", "the console knows neither no login nor the inventory's")
+        factory, self._factory = self._factory, None
+        self._log_in_as(*factory)

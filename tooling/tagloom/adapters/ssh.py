@@ -11,28 +11,29 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import paramiko
 from netmiko import ConnectHandler, NetmikoAuthenticationException
-from netmiko.channel import SSHChannel
 from netmiko.exceptions import NetmikoBaseException
 from pydantic import TypeAdapter
 
 from tagloom.adapters import scheduled_reload
+from tagloom.adapters.channels import OnePiece
 from tagloom.adapters.echoes import ERASED, SLACK, damaged, echo_end, is_shown
 from tagloom.adapters.greeting import LOG_LINE, LOG_TIME, PAGER, TAIL, VAGUE_PAGER, WAITS, Greeting, without_log
 from tagloom.adapters.metered import Allowance, MeteredSocket, TerminalText
 from tagloom.errors import DeviceError, Finding, InputError
 from tagloom.plain_text import printable
 from tagloom.platforms.grammar import Grammar
-from tagloom.platforms.secrets import shown
+from tagloom.platforms.secrets import secrets_in, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from netmiko import BaseConnection
 
+    from tagloom.adapters.channels import Channel
     from tagloom.platforms import Platform
 
 # What paramiko and netmiko raise, beside the errors of sockets. netmiko's time-outs are paramiko's SSHException.
@@ -46,11 +47,12 @@ ANSWER_BYTES = 8 << 20  # of one answer; 32,000 static entries are 4 MB of JSON,
 SESSION_BYTES = 128 << 20  # of all answers; a push reads the configuration three times
 LINE_SECONDS = 5.0  # of a line on average: a 5324 takes a tenth of that, and a few lines of a batch take minutes
 PROMPT_CHARACTERS = 128  # a host name has 63 at most (RFC 1123), a prompt of ROS 58
-_PIECE_BYTES = 65536
 # No pattern below may match more than so many characters: what is further back has been searched for good.
 _TAIL = 512
 # Every repetition is bounded or cannot fail once begun: the time to search a text is a multiple of its length.
 _SAVE_QUESTION = r"\(Y/N\)(?:\[[YN]\])? ?\??|\[Yes/press any key for no\]\.*|\[Y/N\]:"
+_LENGTH = "modulus length"  # of an RSA key, Comware
+_LENGTH_QUESTION, _KEY_BITS = rf"{_LENGTH} \[default ?= ?\d{{1,5}}:?\] ?:?", "2048"
 _SAVED = re.compile(r"(?<!un)succe(?:eded|ssful)|Configuration Saved", re.IGNORECASE)
 _CONFIG_MODE, _SYSTEM_VIEW = "(config)", "[]"
 _NOT_SAVED = re.compile(r"unsuccessful|not saved|copy.{0,80}fail", re.IGNORECASE)
@@ -123,65 +125,6 @@ def _prompt_of(*names: str, brackets: bool = False) -> re.Pattern[str]:
         inside = rf"<(?:{any_of})>|\[(?:{any_of})((?:-[^\]\n]{{0,64}})?)\]"
         return re.compile(rf"^\a{{0,4}}(?:{inside}){behind}", re.MULTILINE)
     return re.compile(rf"^\a{{0,4}}(?:{any_of})(\([^)\n]{{0,64}}\))?[#>]{behind}", re.MULTILINE)
-
-
-class Channel(Protocol):
-    """What carries a conversation's bytes."""
-
-    def read_bytes(self) -> bytes:
-        """Return what has come, b"" for nothing yet. Raises EOFError, OSError where nothing more can come."""
-        ...
-
-    def write_channel(self, out_data: str) -> None:
-        """Send characters."""
-        ...
-
-    def wait(self, seconds: float) -> None:
-        """Wait so long at most until there is something to read."""
-        ...
-
-    @property
-    def is_open(self) -> bool:
-        """Return whether nobody has hung up, as far as this end knows."""
-        ...
-
-
-class _OnePiece(SSHChannel):
-    """netmiko's channel, read one piece at a time: its own reads on for as long as the switch goes on to send."""
-
-    heard: Callable[[bytes], object] = staticmethod(len)
-
-    def read_bytes(self) -> bytes:
-        """Return what has come, b"" for nothing yet. Raises EOFError where nothing more can come."""
-        channel = self.remote_conn
-        hung_up = channel is None or channel.closed or channel.eof_received
-        if channel is not None and channel.recv_ready():
-            data = bytes(channel.recv(_PIECE_BYTES))
-            self.heard(data)
-            return data
-        if hung_up:
-            raise EOFError("the session was dropped")
-        return b""
-
-    def read_channel(self) -> str:
-        return self.read_bytes().decode(self.encoding, "ignore")
-
-    def wait(self, seconds: float) -> None:
-        """Wait until the switch has said more or hung up: to receive no bytes waits as to receive some does."""
-        channel = self.remote_conn
-        if channel is None:
-            return
-        before = channel.gettimeout()
-        channel.settimeout(max(seconds, 0.001))
-        with contextlib.suppress(TimeoutError):
-            channel.recv(0)
-        channel.settimeout(before)
-
-    @property
-    def is_open(self) -> bool:
-        """Return whether nobody has hung up, as far as this end knows."""
-        channel = self.remote_conn
-        return channel is not None and not (channel.closed or channel.eof_received)
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,7 +293,7 @@ class Session:
         # netmiko's own dialog presses Return where a switch is slow, after the name too: that is a wrong password.
         self._wire.special_login_handler = lambda *_, **__: None  # type: ignore[method-assign]
         self._wire.establish_connection()
-        channel = _OnePiece(cast("Any", self._wire.remote_conn), self._wire.encoding)
+        channel = OnePiece(cast("Any", self._wire.remote_conn), self._wire.encoding)
         channel.heard = self.heard
         self._channel = channel
 
@@ -652,9 +595,7 @@ class SshSwitch(Session):
             raise DeviceError(self.name, enters, f"the prompt is not that of {config} afterwards")
         for line in lines:
             self.before_line(line)
-            first, _, named = line.partition(" ")
-            if first == self._words.names_host:  # the prompt that answers has the new name
-                self._prompt = _prompt_of(self._host, named.strip().strip("\"'"), brackets=self._words.brackets)
+            self._follow_name(line)
             answer = self._exchange(line)
             if self._is_error(answer):
                 with contextlib.suppress(DeviceError):
@@ -667,6 +608,12 @@ class SshSwitch(Session):
         if left_in != config:
             raise DeviceError(self.name, lines[-1], f"the batch ended in {left_in or 'exec'}, not at {config}")
         return tuple(transcript)
+
+    def _follow_name(self, line: str) -> None:
+        """Know the prompt that answers a line which names the switch."""
+        first, _, named = line.partition(" ")
+        if first == self._words.names_host:
+            self._prompt = _prompt_of(self._host, named.strip().strip("\"'"), brackets=self._words.brackets)
 
     def save(self, text: str = "") -> bool:
         """Copy the running to the startup configuration, answer the switch's question, and see that it was done."""
@@ -681,17 +628,20 @@ class SshSwitch(Session):
         """Type a command, say yes where the switch asks, and return what it answers."""
         yes = "Y" if Grammar.of(self._platform).code == "ros" else "y"
         allowance = self._type(command)
-        requested = re.compile(f"(?m:{self._prompt.pattern})|{_SAVE_QUESTION}", re.IGNORECASE)
+        requested = re.compile(f"(?m:{self._prompt.pattern})|{_SAVE_QUESTION}|{_LENGTH_QUESTION}", re.IGNORECASE)
         text, found = self._until(requested, command, allowance)
         for _ in range(_QUESTIONS):  # such as whether to lose what is not saved
             if self._prompt.match(found):
                 break
-            self._write(f"{yes}\n", command)  # FASTPATH takes the one key; the Return is an empty command to it
+            says = _KEY_BITS if found.startswith(_LENGTH) else yes
+            self._write(f"{says}\n", command)  # FASTPATH takes the one key; the Return is an empty command to it
             text, found = self._until(requested, command, self._allowance())
             if self._prompt.match(found) and not self._access.echo:
                 self._settle(command)
-        if not self._prompt.match(found):
+        prompt = self._prompt.match(found)
+        if prompt is None:
             raise DeviceError(self.name, command, f"asks more than {_QUESTIONS} questions")
+        self._mode = self._mode_of(prompt)
         return text
 
     def batch_seconds(self, lines: int) -> float:
@@ -726,7 +676,7 @@ class SshSwitch(Session):
         """
         access = self._access
         self._careful, self._lossy = access.careful, False
-        greeting = self._greet(Greeting(self.name, access.user, access.password))
+        greeting = self._greet(self._greeting())
         if len(greeting.name) > PROMPT_CHARACTERS:
             raise DeviceError(self.name, "login", f"a prompt of {len(greeting.name)} characters")
         brackets = self._words.brackets
@@ -744,6 +694,10 @@ class SshSwitch(Session):
                 self._until(self._prompt, line, self._allowance())
             else:
                 self._exchange(line)
+
+    def _greeting(self) -> Greeting:
+        tries = 2 if self._careful else 1  # a password is not shown, so that what was lost of it is not seen
+        return Greeting(self.name, self._access.user, self._access.password, tries=tries)
 
     def _greet(self, greeting: Greeting) -> Greeting:
         """Answer what the console says until it is at its prompt."""
@@ -822,7 +776,8 @@ class SshSwitch(Session):
                 found, behind = damaged(text, line)
                 instead = instead or found
                 if instead and self._prompt.search(text, behind):
-                    raise self._lost(line, f"was shown as {shown(instead)}; {_ADVICE}")
+                    what = "otherwise, which may be a secret" if secrets_in(line) else f"as {shown(instead)}"
+                    raise self._lost(line, f"was shown {what}; {_ADVICE}")
             # The line may have begun in what is kept, and blanks may follow it: all before that is no echo.
             text = text[max(0, len(text) - 2 * len(line) - SLACK) :] + self._read_more(line, allowance)
 

@@ -19,8 +19,8 @@ from tagloom.units import split_address
 if TYPE_CHECKING:
     import argparse
 
-    from tagloom.adapters.console_line import ConsoleLine, Stream
-    from tagloom.adapters.console_switch import RouterOsConsole
+    from tagloom.adapters.channels import ConsoleChannel
+    from tagloom.adapters.console_switch import NewSwitch, RouterOsConsole
     from tagloom.adapters.ssh import Access
     from tagloom.cli.screen import Screen
     from tagloom.cli.words import Commands
@@ -370,28 +370,27 @@ def is_looked_in(access: Access, inventory: Path) -> bool:
     )
 
 
-def console_of(args: argparse.Namespace, switch: Switch, access: Access) -> ConsoleLine | RouterOsConsole:
-    """Return a conversation at the console that was named, to be entered. Raises DeviceError."""
+def console_of(args: argparse.Namespace, switch: Switch, access: Access) -> NewSwitch | RouterOsConsole:
+    """Return a conversation at the console that was named, to be entered."""
     from tagloom import platforms
-    from tagloom.adapters.console_line import ConsoleLine
-    from tagloom.adapters.console_switch import RouterOsConsole
+    from tagloom.adapters.console_switch import NewSwitch, RouterOsConsole
 
-    platform = platforms.of(switch)
+    platform, line = platforms.of(switch), partial(open_stream, args, switch.name)
     if platform.has_modes:
-        return ConsoleLine(switch.name, platform, open_stream(args, switch.name), access.user, access.password)
+        return NewSwitch(switch.name, platform, access, line)
     user, password = platform.factory_login or ("", "")
     factory = user, os.environ.get(FACTORY_PASSWORD, password)
-    return RouterOsConsole(switch.name, platform, access, partial(open_stream, args, switch.name), factory)
+    return RouterOsConsole(switch.name, platform, access, line, factory)
 
 
-def open_stream(args: argparse.Namespace, name: str) -> Stream:
+def open_stream(args: argparse.Namespace, name: str) -> ConsoleChannel:
     """Return the serial line or telnet session that was named. Raises DeviceError."""
-    from tagloom.adapters.console_line import SerialStream, TelnetStream
+    from tagloom.adapters.channels import SerialLine, TelnetLine
 
     try:
         if args.serial:
-            return SerialStream(args.serial, args.baud)
-        return TelnetStream(*split_address(args.telnet), _CONNECT_SECONDS)
+            return SerialLine(args.serial, args.baud)
+        return TelnetLine(*split_address(args.telnet), _CONNECT_SECONDS)
     except OSError as error:
         raise DeviceError(name, "console", f"cannot reach {args.serial or args.telnet} ({error})") from None
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tagloom.cli.applying import context_of, prove_and_apply, pushed_payload
 from tagloom.cli.bootstrapping import (
     SERVER_SECONDS,
+    console_of,
     contact_of,
     factory_user_left,
     factory_user_lines,
@@ -20,7 +21,6 @@ from tagloom.cli.bootstrapping import (
     known_hosts_of,
     logins,
     network_given,
-    open_stream,
     snmp_given,
 )
 from tagloom.cli.inputs import LAB, Findings, add_window_option, inventory_words, site_of, windows_of
@@ -31,7 +31,7 @@ from tagloom.units import split_address
 if TYPE_CHECKING:
     import argparse
 
-    from tagloom.adapters.console_line import ConsoleLine
+    from tagloom.adapters.console_switch import NewSwitch, RouterOsConsole
     from tagloom.adapters.ssh import Access
     from tagloom.apply.playbook import Ansible
     from tagloom.cli.words import Commands
@@ -50,7 +50,7 @@ class _Box:
     switch: Switch
     access: Access
     known_hosts: Path
-    line: ConsoleLine | None = None  # its console, where it is reached by that
+    line: NewSwitch | RouterOsConsole | None = None  # its console, where it is reached by that
     state: SwitchState | None = None
     holds: tuple[Finding, ...] = ()
     said: dict[str, Any] = field(default_factory=dict)
@@ -170,11 +170,8 @@ def _first_lines(
 
 def _look(args: argparse.Namespace, screen: Screen, box: _Box, directory: Path, stack: ExitStack) -> None:
     """Read what the box holds, over its console or over SSH. Raises DeviceError, PlanError or InputError."""
-    from tagloom import platforms
     from tagloom.adapters import host_keys
-    from tagloom.adapters.console_line import ConsoleLine
     from tagloom.operate.replacing import read_box, refuse_live
-    from tagloom.platforms.grammar import Grammar
 
     name, access = box.switch.name, box.access
     old = host_keys.enrolled(box.known_hosts, access.host, access.port)
@@ -188,15 +185,10 @@ def _look(args: argparse.Namespace, screen: Screen, box: _Box, directory: Path, 
             pass  # nobody is there, as it must be
         else:
             raise refuse_live(name, f"{access.host}:{access.port}")
-        stream = open_stream(args, name)
-        box.line = stack.enter_context(
-            ConsoleLine(name, platforms.of(box.switch), stream, access.user, access.password)
-        )
         with screen.waiting(f"reading {name} at its console"):
-            words = Grammar.of(platforms.of(box.switch)).session
-            if words.enable:
-                box.line.ask(words.enable)
-            text = box.line.ask(words.running)
+            box.line = console_of(args, box.switch, access)
+            stack.enter_context(box.line)
+            text = box.line.running_configuration()
         box.said["new_key"] = True
     else:
         text = _read_over_ssh(args, screen, box, directory)
