@@ -1,5 +1,6 @@
 """The idle-gap probe: it finds the sleep policy of a link it knows nothing about, and says when there is none."""
 
+import json
 import os
 import random
 import shutil
@@ -55,6 +56,17 @@ def test_hosts_that_answer_later_after_longer_gaps_need_the_baseline_with_eee_of
     found = idle_gap.fit_policy(probed((1e-3, 182e-6, 60e-6), seed=6, drift=slope), baseline)
     assert found.wake.value == pytest.approx(60e-6, rel=0.05)
     assert found.sleep.value == pytest.approx(182e-6, rel=0.05)
+
+
+def test_without_a_baseline_it_is_said_that_hosts_may_look_like_a_link_that_sleeps(answer, tmp_path):
+    words = ("measure", "idle-gap", "--emulate", "1e-3,182e-6,60e-6")
+    _, alone = answer(*words)
+    assert "EEE off" in alone["assumed"]
+    off = tmp_path / "off.json"
+    off.write_text(json.dumps(answer("measure", "idle-gap", "--emulate", "3600,0,0")[1]))
+    _, beside = answer(*words, "--baseline", off)
+    assert (beside["verdict"], beside["assumed"]) == (SLEPT, "")
+    assert answer("measure", "idle-gap", "--emulate", "3600,0,0")[1]["assumed"] == ""
 
 
 def test_gaps_that_were_not_paced_do_not_count():

@@ -361,6 +361,10 @@ def kept_power(payload: dict[str, Any], fabric: str) -> list[StoredMeasurement]:
 
 MESSAGE_BYTES = 64
 NANO = 1e-9
+ALONE = (
+    "no host answers later after a longer gap by itself (processors sleep, too): the same probe with EEE off, "
+    "--json > off.json, then --baseline off.json, tells them apart"
+)
 _TIMES = ("awake", "timeout", "overshoot", "sleep", "wake")
 
 
@@ -415,7 +419,10 @@ def sleep_policy(
     note: Callable[[int, int], None],
     baseline: Sequence[GapPoint] = (),
 ) -> dict[str, Any]:
-    """Return a link's policy with the keys of the command line, from all points measured before any failure."""
+    """Return a link's policy with the keys of the command line, from all points measured before any failure.
+
+    Without a baseline, a host that answers later after a longer gap looks like a link that sleeps: `assumed` says so.
+    """
     check_gaps(gaps)
     points: list[GapPoint] = []
     why = ""
@@ -437,6 +444,7 @@ def sleep_policy(
         "why": why,
         **found,
         "eee": _eee_words(policy),
+        "assumed": ALONE if policy.verdict == SLEPT and not baseline else "",
         "gaps": [
             {"gap_seconds": list(p.gap_seconds), "round_trip_seconds": list(p.round_trip_seconds)} for p in points
         ],

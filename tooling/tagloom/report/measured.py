@@ -174,6 +174,8 @@ def policy_lines(payload: Mapping[str, Any]) -> list[str]:
         if (each := payload[key]) is not None:
             low, high = each["low"] * MICRO, each["high"] * MICRO
             lines += row(label, f"{each['value'] * MICRO:.1f} us ({low:.1f} to {high:.1f}): {words}")
+    if payload["assumed"]:
+        lines += row("assumed", payload["assumed"])
     if payload["eee"]:
         lines.append(f"next      tagloom predict BUILD --eee {payload['eee']}")
     return lines + _end_lines(payload)
