@@ -11,11 +11,12 @@ import netmiko
 import pytest
 import yaml
 
+from fabrics import make_fabric
 from lab_fabrics import TEMPLATES, fabric, torus
 from tagloom.errors import DeviceError, InputError
 from tagloom.lab import process
-from tagloom.lab.directory import Order, read_order
-from tagloom.read import read_fabric
+from tagloom.lab.directory import Order, read_order, write_order
+from tagloom.read import format_fabric, read_fabric
 
 
 @pytest.fixture
@@ -62,6 +63,20 @@ def test_the_directory_is_an_inventory(tmp_path, ended):
     assert (variables["ansible_user"], variables["ansible_password"]) == ("lab", "lab")
     assert f"[127.0.0.1]:{info.ports['s1']} ssh-rsa" in (tmp_path / "known_hosts").read_text()
     assert read_order(tmp_path).fabric.links == made.links
+
+
+def test_an_order_has_all_that_the_fabric_says(tmp_path):
+    said = (
+        "flow_control: true\neee: false\nreturned_ports: shut\nspanning_tree: outside\nreserved: {s1: [g20]}\n"
+        "management: {vlan: 40, controller: s0:g24, links: [s0:g1, s1:g2, s2:g2]}\n"
+        "networks: {compute: {hosts: [h0, h1], routing: up-down, links: ['s0:g1', 's1:g1', 's0:g2']}, "
+        "storage: {hosts: [h2], tagged: [h0, h1], vlan: 20}}\n"
+    )
+    made = make_fabric("ring", 4, extra=said, model="powerconnect-5324")
+    write_order(tmp_path, Order(made, TEMPLATES))
+    read = read_order(tmp_path).fabric
+    assert format_fabric(read) == format_fabric(made)
+    assert (read.tags, read.routings) == (made.tags, made.routings) != ((), ())
 
 
 def test_hosts_are_plugged_in_elsewhere_while_the_rack_runs(tmp_path, ended):

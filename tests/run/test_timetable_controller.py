@@ -19,6 +19,7 @@ from tagloom.apply.site import Site
 from tagloom.cli import main
 from tagloom.errors import InputError, PlanError
 from tagloom.operate.clock import Jobs, LoadProbe, TimetableController
+from tagloom.platforms.port_names import link_ends
 from tagloom.read.requests import REQUEST_BYTES, mark_answered, requests_in
 from tagloom.read.timetable_file import read_timetable
 from tagloom.read.windows import MaintenanceWindows
@@ -117,6 +118,29 @@ def test_links_go_off_in_maintenance_windows_alone_and_come_on_at_any_time(fabri
         "20 22:00:00 would change to night.json: 4 of 8 links off (the timetable)",
         "21 07:00:00 would change to all-on: 0 of 8 links off (the timetable)",
     ]
+
+
+def test_all_links_come_on_where_the_links_of_two_profiles_would_move_a_tagged_networks_tree(tmp_path):
+    """Either of them keeps the tree; it would be another with the links that both of them leave on."""
+    said = "networks: {compute: [h0, h2], storage: {hosts: [h1, h3], tagged: [h0, h4], vlan: 20}}\n"
+    fabric = make_fabric("mesh", 3, 3, extra=said, model="powerconnect-5324")
+    requests, profiles = tmp_path / "requests", tmp_path / "profiles"
+    requests.mkdir()
+    profiles.mkdir()
+    for name, off in (("ft", (10, 11)), ("is", (7, 11))):
+        ends = [{"ends": list(link_ends(fabric, i))} for i in off]
+        (profiles / f"{name}.json").write_text(json.dumps({"method": "by hand", "off": ends}))
+    (tmp_path / "t.yml").write_text('- {when: "0 20 * * *", settings: profiles/ft.json}\n')
+
+    def ask(job, profile):
+        return lambda: (requests / job).write_text(profile + "\n") and None
+
+    told, _ = narrate(
+        fabric, tmp_path, (NOON + 9 * HOUR, bool), (NOON + 9.1 * HOUR, ask("1", "is")), (NOON + 10 * HOUR, bool)
+    )
+    words = [line.partition("would change to ")[2].split(" links")[0] for line in told if "would" in line]
+    assert words[-1].endswith("0 of 12"), words
+    assert any(line.split(": ")[-1].startswith("2 of 12") for line in words), words
 
 
 def test_jobs_have_the_links_of_all_their_profiles_until_they_end(fabric, home):

@@ -14,7 +14,7 @@ from tagloom.errors import Finding, InputError
 from tagloom.lab.device import Device, Quirks
 from tagloom.lab.kernel import choice
 from tagloom.read import format_fabric
-from tagloom.records.fabric import Fabric, Host, Link, Shape, Switch
+from tagloom.records.fabric import Fabric, Host, Link, Management, Shape, Switch
 from tagloom.storage.document import read_json
 
 if TYPE_CHECKING:
@@ -29,6 +29,10 @@ SNMP = {  # as public
     "priv_password": "lab-priv-password",
     "community": "lab",
 }
+
+# What a fabric says of the whole network, as words and as tuples of tuples: the rack's inventory says it too.
+_WORDS = ("flow_control", "eee", "returned_ports", "spanning_tree")
+_TUPLES = ("reserved", "renamed", "routings", "tags")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,8 @@ def write_order(directory: Path, order: Order) -> None:
             "hosts": [asdict(host) for host in fabric.hosts],
             "links": [asdict(link) for link in fabric.links],
             "ports": fabric.ports,
+            "management": asdict(fabric.management) if fabric.management else None,
+            **{name: getattr(fabric, name) for name in (*_WORDS, *_TUPLES)},
         },
         "templates": str(order.templates.absolute()),
         "own_templates": fabric.templates,
@@ -113,7 +119,7 @@ def read_order(directory: Path) -> Order:
     """Read the order back."""
     plain = json.loads((directory / "fabric.json").read_text("utf-8"))
     raw = plain["fabric"]
-    shape, own = raw["shape"], tuple(map(tuple, plain["own_templates"]))
+    shape, own, managed = raw["shape"], tuple(map(tuple, plain["own_templates"])), raw["management"]
     fabric = Fabric(
         name=raw["name"],
         switches=tuple(
@@ -128,7 +134,11 @@ def read_order(directory: Path) -> Order:
         ports=tuple(raw["ports"]),
         shape=Shape(**{**shape, "dims": tuple(shape["dims"])}) if shape else None,
         first_vlan=raw["first_vlan"],
+        management=Management(**{**managed, "links": tuple(managed["links"])}) if managed else None,
     )
+    more: dict[str, Any] = {name: raw[name] for name in _WORDS}
+    more |= {name: tuple(map(tuple, raw[name])) for name in _TUPLES}
+    fabric = replace(fabric, **more)
     ways = plain["quirks"], plain["base_port"], plain["legacy_ssh"], plain["dataplane"]
     return Order(fabric, Path(plain["templates"]), *ways)
 

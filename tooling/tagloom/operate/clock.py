@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -12,6 +13,7 @@ from tagloom.errors import DeviceError, InputError, PlanError, TagloomError
 from tagloom.observe import PORTS, busiest_link, observe_all
 from tagloom.operate import apply, confirming, prepare, waves
 from tagloom.operate.repair_runs import protection_applied
+from tagloom.pipeline import own_routes
 from tagloom.pipeline.files import write_build
 from tagloom.pipeline.planning import plan
 from tagloom.platforms.power import fabric_watts
@@ -20,6 +22,7 @@ from tagloom.read.requests import mark_answered, requests_in
 from tagloom.read.windows import MaintenanceWindows
 from tagloom.records.settings import lost_speed_steps
 from tagloom.records.timetable import ALL_ON, ClockStatus, TimetableProgress, Watch
+from tagloom.regulate.own_ways import keeps_ways
 from tagloom.regulate.settings_file import RegulateResult, read_result, with_links_off
 from tagloom.regulate.timetable_watch import changed, decide
 from tagloom.render import host_pages
@@ -134,6 +137,7 @@ class TimetableController:
     _may_lack: frozenset[tuple[int, int]] = frozenset()  # what links may lack where a change failed on its way
     _forgetful: bool = False  # whether it has been told that nothing can be remembered
     _counts: tuple[int, int] = (0, 0)
+    _kept_ways: dict[frozenset[int], bool] = field(default_factory=dict)  # by links off: `keeps_ways`
     _unanswered: bool = False  # whether it has been told that requests cannot be marked
     _unshown: bool = False  # whether it has been told that nobody can be shown how it stands
     _seen: Mapping[str, Observation] = field(default_factory=dict)
@@ -306,7 +310,8 @@ class TimetableController:
     def _target(self, names: tuple[str, ...]) -> tuple[Fabric, RegulateResult | None]:
         """Return the fabric with the links of several settings on, and the routes, where one of them has just those.
 
-        A link that is slower in some of them is at full speed where none has just those.
+        A link that is slower in some of them is at full speed where none has just those. All links are on where the
+        tree of a tagged network, or another network's own routing, would not be what it is then.
 
         Raises InputError for settings that cannot be read.
         """
@@ -318,7 +323,11 @@ class TimetableController:
             if lost_speed_steps(self.fabric, fabric) == all_lack:
                 return fabric, regulated
         off = frozenset.intersection(*(_down(self.fabric, fabric) for fabric, _ in each))
-        return self.fabric.with_links_down(off), None  # at full speed: nobody knows what paths would carry
+        both = self.fabric.with_links_down(off)  # at full speed: nobody knows what paths would carry
+        if off not in self._kept_ways:
+            routes_of = partial(own_routes, routing="auto", assignment="fixed")
+            self._kept_ways[off] = keeps_ways(self.fabric, both, routes_of)
+        return (both if self._kept_ways[off] else self.fabric), None
 
     def _lost_speed_steps(self, names: tuple[str, ...]) -> frozenset[tuple[int, int]]:
         return lost_speed_steps(self.fabric, self._target(names)[0])

@@ -64,7 +64,8 @@ def obstacle(old: Build | None, new: Build | None) -> str:
 def check_settings(fabric: Fabric, table: Timetable, templates: Path) -> dict[str, Fabric]:
     """Plan and prove each of a timetable's settings; return the fabric of each, by name.
 
-    Changes of link speed in the week, and those to everything on and back on load, must also have a proven rollout.
+    Changes of link speed in the week, and those to everything on and back on load, must also have a proven rollout; all
+    changes where networks have ways of their own.
     Raises InputError with all settings files that do not fit this fabric or have no plan, and with all changes without
     a rollout.
     """
@@ -85,7 +86,7 @@ def check_settings(fabric: Fabric, table: Timetable, templates: Path) -> dict[st
     week = [due(table, MONDAY_SECONDS), *(name for _, name in upcoming(table, MONDAY_SECONDS, 8.0))]
     changes = [*pairwise(week), *(pair for name in builds for pair in ((name, ALL_ON), (ALL_ON, name)))]
     for a, b in dict.fromkeys(changes):
-        if not retrained(found[a], found[b]):
+        if a == b or not (fabric.own_ways or retrained(found[a], found[b])):
             continue
         if ALL_ON not in builds:
             builds[ALL_ON] = built(fabric, None, templates)

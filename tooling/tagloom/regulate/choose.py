@@ -17,6 +17,7 @@ from tagloom.platforms.power import LPI_POWER, assumed_watts, fabric_watts, link
 from tagloom.records.settings import LinkSettings, NetworkSettings
 from tagloom.regulate.greedy import Rules, greedy
 from tagloom.regulate.optimal import optimal, surviving
+from tagloom.regulate.own_ways import rerouting
 from tagloom.regulate.program import Program, checked_bound
 from tagloom.regulate.rerouted import rerouted
 from tagloom.regulate.settings_file import settings_routes
@@ -113,7 +114,7 @@ def regulate(
     full = watts(fabric)
     fixed = full - sum(of_link(i, link.speed_mbps or HOST_MBPS) for i, link in enumerate(fabric.links) if link.up)
 
-    reroute = partial(_rerouted, partial(_keeping_given, route_of, fabric, everything), options.max_hops)
+    reroute = rerouting(fabric, everything, route_of, options.max_hops)
 
     def settings_of(choice: Choice | None) -> LinkSettings:
         if choice is None:
@@ -190,36 +191,6 @@ def most_trees(fabric: Fabric) -> int:
     """Return how many trees the models' VLANs suffice for, where hosts of every network may send over each."""
     most = min((platforms.load(switch.model).max_vlans for switch in fabric.live), default=1)
     return max(1, most // len(fabric.networks))
-
-
-def _rerouted(route_of: Callable[[Fabric], Routes], most: int | None, smaller: Fabric) -> Routes | None:
-    """Return the planner's routes; None if there are none, or a path has more than `most` switches."""
-    try:
-        routes = route_of(smaller)
-    except PlanError:
-        return None
-    return None if most is not None and max_hops(smaller, routes) > most else routes
-
-
-def _keeping_given(route_of: Callable[[Fabric], Routes], fabric: Fabric, everything: Routes, smaller: Fabric) -> Routes:
-    """Return the planner's routes; raise PlanError if the tree of a network in a given VLAN is another, or slower.
-
-    Its hosts send with that id, so no rollout could lead them to another tree.
-    """
-    routes = route_of(smaller)
-    for network, vlan in fabric.tags:
-        hosts = fabric.networks[network]
-        links = [_links_of(each, found, hosts) for each, found in ((fabric, everything), (smaller, routes))]
-        if links[0] != links[1] or any(fabric.links[i].speed_mbps != smaller.links[i].speed_mbps for i in links[0]):
-            raise PlanError("hosts send with the id of a tagged network: its tree stays", f"VLAN {vlan} of {network}")
-    return routes
-
-
-def _links_of(fabric: Fabric, routes: Routes, hosts: NDArray[np.int64]) -> set[int]:
-    """Return the links that paths between some hosts take."""
-    part = replace(fabric, hosts=tuple(fabric.hosts[h] for h in hosts.tolist()))
-    used = channel_load(part, routes.of_hosts(hosts), np.ones((len(hosts), len(hosts))))
-    return {c // 2 for c in np.flatnonzero(used).tolist()}
 
 
 def _survive_findings(fabric: Fabric, options: RegulateOptions, assignment: str) -> list[Finding]:
@@ -344,14 +315,6 @@ def check_hops(fabric: Fabric, everything: Routes, most: int | None) -> None:
         )
 
 
-def own_ways_findings(fabric: Fabric) -> list[Finding]:
-    """Return the finding of networks with routings or links of their own, in which a day's links are not chosen yet."""
-    if not fabric.own_ways:
-        return []
-    rule = "networks that share routing and links: a timetable's links are chosen for paths along one order"
-    return [Finding("networks", rule, "own ones")]
-
-
 def _limit(
     fabric: Fabric, traffic: Traffic, options: RegulateOptions, load: NDArray[np.float64], before: float
 ) -> float:
@@ -365,7 +328,7 @@ def _limit(
     capacity = (1 - (options.headroom or 0.0)) * HOST_MBPS * 1e6 / 8 * traffic.seconds
     over = [
         (f"{host.name} {what}", float(sums[h]))
-        for what, sums in zip(("sends", "receives"), _at_ports(fabric, traffic), strict=True)
+        for what, sums in zip(("sends", "receives"), at_ports(fabric, traffic.volume_bytes), strict=True)
         for h, host in enumerate(fabric.hosts)
         if sums[h] > capacity and not host.beside
     ]
@@ -382,12 +345,18 @@ def _limit(
     return min(before, capacity)
 
 
-def _at_ports(fabric: Fabric, traffic: Traffic) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the bytes that leave each host's port and come to it, float64[H]: of all networks that it carries."""
-    out, into = np.zeros(len(fabric.hosts)), np.zeros(len(fabric.hosts))
-    np.add.at(out, fabric.host_link, traffic.volume_bytes.sum(axis=1))
-    np.add.at(into, fabric.host_link, traffic.volume_bytes.sum(axis=0))
-    return out[fabric.host_link], into[fabric.host_link]
+def at_ports(
+    fabric: Fabric, volume: NDArray[np.float64] | NDArray[np.float32]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what leaves each host's port and comes to it, float64[..., H]: of all networks that it carries.
+
+    `volume` is from host to host, [..., H, H].
+    """
+    hosts = len(fabric.hosts)
+    together = np.zeros((hosts, hosts))  # column: the host that stands for a port
+    together[np.arange(hosts), fabric.host_link] = 1.0
+    out, into = (volume.sum(axis=axis, dtype=np.float64) @ together for axis in (-1, -2))
+    return out[..., fabric.host_link], into[..., fabric.host_link]
 
 
 def _overloaded(fabric: Fabric, load: NDArray[np.float64], limit: float) -> list[tuple[str, float]]:
@@ -457,7 +426,7 @@ def _asleep(
             links.append(i)
             saved += (1 - LPI_POWER) * share(load[2 * i], load[2 * i + 1]) * link_watts(smaller, i, power=options.power)
     hosts = [h for h, host in enumerate(smaller.hosts) if able[host.switch] and not host.beside]
-    out, into = _at_ports(smaller, traffic)
+    out, into = at_ports(smaller, traffic.volume_bytes)
     for h in hosts:
         watts = port_watts(smaller.switches[smaller.hosts[h].switch].model, HOST_MBPS, options.power)
         of_hosts += (1 - LPI_POWER) * share(out[h], into[h]) * watts

@@ -19,16 +19,18 @@ from tagloom.records.timetable import History, Offer
 from tagloom.records.traffic import Traffic
 from tagloom.regulate.choose import (
     HOST_MBPS,
+    at_ports,
     check_hops,
     hops_findings,
     most_trees,
-    own_ways_findings,
     read_levels,
     reported_places,
 )
 from tagloom.regulate.day_changes import NONE, VIA, ChangeRule
 from tagloom.regulate.greedy import Rules, greedy
+from tagloom.regulate.own_ways import remembered, rerouting
 from tagloom.regulate.program import Program, checked_bound
+from tagloom.regulate.rerouted import rerouted
 from tagloom.regulate.settings_file import settings_routes
 from tagloom.regulate.static import connected, two_connected
 from tagloom.regulate.timetable import covering, groups, schedules
@@ -134,7 +136,7 @@ def timetable(
     helps, of the intervals that share settings. The schedule among all settings found is decided exactly
     (`regulate.timetable`). Raises PlanError with times and places if traffic does not fit even with everything on.
     """
-    if findings := [*option_findings(options), *own_ways_findings(fabric), *hops_findings(fabric, options.max_hops)]:
+    if findings := [*option_findings(options), *hops_findings(fabric, options.max_hops)]:
         raise InputError(findings)
     search = _Search(fabric, history, planner, options, clock)
     members, leaves = groups(history.rate, search.regular, LEAVES)
@@ -215,6 +217,7 @@ class _Search:
         self.flat = history.rate.reshape(len(history), -1).T
         self.routes = planner.routes(fabric)
         check_hops(fabric, self.routes, options.max_hops)
+        self._reroute = remembered(rerouting(fabric, self.routes, planner.routes, options.max_hops))
         load = self._load(fabric, self.routes)
         _fits(fabric, history, load)
         busiest = load.max(axis=0, initial=0.0)
@@ -265,16 +268,26 @@ class _Search:
     def choose(
         self, matrix: NDArray[np.float64], start: Candidate | None = None, descents: int = 1
     ) -> Candidate | None:
-        """Return settings for bytes per second, starting from everything on or from `start`; None if there are none."""
-        if start is not None and start.settings.forest:
-            smaller = self.fabric.with_links_down(start.settings.links_off)  # speeds are chosen anew
-            routes = settings_routes(smaller, start.settings) or self.routes
-        else:
-            smaller, routes = self.fabric, self.routes
+        """Return settings for bytes per second, starting from everything on or from `start`; None if there are none.
+
+        Where networks have ways of their own, each link is tried by what their routings do without it.
+        """
         traffic = Traffic(matrix, np.zeros_like(matrix), 1.0)
-        if routes.parent is None:
-            return None
-        choice = greedy(self.fabric, traffic, [(smaller, routes)], self.rules, descents=descents)
+        begun = start.settings if start is not None else None
+        smaller = self.fabric.with_links_down(begun.links_off if begun is not None else ())  # speeds are chosen anew
+        if self.fabric.own_ways:
+            choice = rerouted(smaller, traffic, self._reroute, self.rules, descents=descents)
+            if choice is not None and begun is not None:
+                choice = replace(choice, off=tuple(sorted({*choice.off, *begun.links_off})))
+        else:
+            routes = self.routes
+            if begun is not None and begun.forest:
+                routes = settings_routes(smaller, begun) or self.routes
+            else:
+                smaller = self.fabric
+            if routes.parent is None:
+                return None
+            choice = greedy(self.fabric, traffic, [(smaller, routes)], self.rules, descents=descents)
         if choice is None or not (choice.off or choice.slowed):
             return None
         settings = LinkSettings(
@@ -296,9 +309,15 @@ class _Search:
         down = self.fabric.with_links_down(settings.links_off).with_speeds(dict(settings.links_slowed))
         watts = fabric_watts(down, self.options.power)
         settings = replace(settings, watts_after=watts, two_connected=two_connected(down))
-        routes = settings_routes(down, settings) or self.routes
+        routes = self._paths(down, settings)
         settings = _with_hops(settings, down, routes)
         return Candidate(settings, down, self._load(down, routes).max(axis=0, initial=0.0))
+
+    def _paths(self, fabric: Fabric, settings: LinkSettings) -> Routes:
+        """Return the paths under settings, over their fabric: those chosen with them, else the planner's."""
+        if self.fabric.own_ways and (routes := self._reroute(fabric)) is not None:
+            return routes
+        return settings_routes(fabric, settings) or self.routes
 
     def _at_full_speed(self, candidate: Candidate) -> Candidate:
         """Return a candidate without slowed links, which more changes can reach."""
@@ -345,7 +364,7 @@ class _Search:
         """Return what each host sends over each channel in interval t, scaled to 1 Gb/s, float64[H, C]."""
         if (candidate, t) not in self._shares:
             fabric = candidate.fabric
-            routes = settings_routes(fabric, candidate.settings) or self.routes
+            routes = self._paths(fabric, candidate.settings)
             paths = paths_to(fabric, routes, fabric.host_switch)[routes.source_of_host]
             host, target, step = np.nonzero(paths >= 0)
             found = np.zeros((len(fabric.hosts), len(fabric.tail)))
@@ -357,9 +376,10 @@ class _Search:
     def _leads(self, one: Candidate, other: Candidate) -> bool:
         """Return whether the fabric stays connected during a change, by all links but those that are off or retrain.
 
-        A link carries nothing while its speed changes; hosts use a tree of the others meanwhile (`rollout`).
+        A link carries nothing while its speed changes; hosts use a tree of the others meanwhile (`rollout`). Where
+        networks have ways of their own, changes without a proven rollout are known, too.
         """
-        if not self.rules.levels:
+        if not (self.rules.levels or self.fabric.own_ways):
             return True
         if (one, other) not in self._passable:
             busy = retrained(one.fabric, other.fabric)
@@ -393,7 +413,8 @@ class _Search:
     def proven(self, table: Sequence[Schedule]) -> bool:
         """Plan and prove the settings of the chosen day, and the rollouts of its changes that retrain links.
 
-        Candidates and changes without a proof are dropped. Return whether none was.
+        Where networks have ways of their own, prove all its changes: no one tree can be relied on for all hosts
+        meanwhile. Candidates and changes without a proof are dropped. Return whether none was.
         """
         used = [k for k in table[-1].used if k]
         builds = {k: self.planner.build(e.fabric, settings_routes(e.fabric, e.settings))
@@ -403,7 +424,7 @@ class _Search:
             return False
         if not self._changes_hold(table[-1]):
             return False
-        if not self.rules.levels:
+        if not (self.rules.levels or self.fabric.own_ways):
             return True
         builds[0] = self.planner.build(self.fabric, None)
         setting = table[-1].setting
@@ -412,7 +433,7 @@ class _Search:
         good = True
         for a, b in dict.fromkeys(pairs):
             one, other = self.candidates[a], self.candidates[b]
-            if retrained(one.fabric, other.fabric):
+            if a != b and (self.fabric.own_ways or retrained(one.fabric, other.fabric)):
                 self._passable[one, other] = not self.planner.obstacle(builds[a], builds[b])
                 good &= self._passable[one, other]
         shut = [k for k in used if not (self._leads(self.candidates[k], self.candidates[0])
@@ -512,9 +533,13 @@ def _fits(fabric: Fabric, history: History, load: NDArray[np.float64]) -> None:
 
     `load` is that of every channel, float64[C, T].
     """
-    sent, received = history.rate.sum(axis=2).T, history.rate.sum(axis=1).T
-    rows = [(f"host {host.name} sends", sent[h]) for h, host in enumerate(fabric.hosts)]
-    rows += [(f"host {host.name} receives", received[h]) for h, host in enumerate(fabric.hosts)]
+    sums = zip(("sends", "receives"), at_ports(fabric, history.rate), strict=True)
+    rows = [
+        (f"host {host.name} {what}", each[:, h])
+        for what, each in sums
+        for h, host in enumerate(fabric.hosts)
+        if not host.beside
+    ]
     rows += [(f"{channel_name(fabric, c)} carries", each) for c, each in enumerate(load)]
     most = BYTES_PER_SECOND * (1 + 1e-6)
     worst = [

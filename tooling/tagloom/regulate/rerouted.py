@@ -32,21 +32,22 @@ def rerouted(
     progress: Callable[[int, int], None] = lambda _done, _of: None,
     going_on: Callable[[float, int], bool] = lambda _watts, _tries: False,
     seed: int = 1,
+    descents: int = 0,
 ) -> Choice | None:
     """Return the best of several descents, each link tried once in the order of watts saved per load it carries.
 
     A link is turned off if the remaining links connect the fabric as `rules` demand, `reroute` finds deadlock-free
     paths over them and no channel exceeds the limit; loads are recomputed after each. The first descent follows that
-    order, later ones perturb it at random; beyond TRIES there are as many as `going_on(best watts, descents)` requests.
-    Then links are slowed, the least loaded first. The trees are the routing's own, so `forest` is empty. Returns None
-    if the traffic does not fit with all links on.
+    order, later ones perturb it at random; beyond `descents` (0: TRIES) there are as many as `going_on(best watts,
+    descents)` requests. Then links are slowed, the least loaded first. The trees are the routing's own, so `forest` is
+    empty. Returns None if the traffic does not fit with all links on.
     """
     routes = reroute(fabric)
     if routes is None or channel_load(fabric, routes, traffic.volume_bytes).max(initial=0.0) > rules.limit * SLACK:
         return None
     chance = np.random.default_rng(seed)
     best: Choice | None = None
-    tries = TRIES if len(fabric.links) <= SMALL else 1
+    tries = descents or (TRIES if len(fabric.links) <= SMALL else 1)
     n = 0
     while best is None or n < tries or going_on(best.watts, n):
         price = np.exp(chance.normal(0.0, CHANCE, len(fabric.links))) if n else np.ones(len(fabric.links))
