@@ -132,6 +132,16 @@ def test_all_that_is_wrong_with_a_question_is_told_at_once(build, run):
     assert run("predict", build, "--rollout", build)[0] == 2
 
 
+def test_a_simgrid_platform_has_routes_within_networks_and_none_between_them(tmp_path, run):
+    networks = "networks: {a: [h0, h3], b: {hosts: [h1, h2], routing: tree}}\n"
+    (tmp_path / "f.yml").write_text("name: f\nshape: {family: hypercube, dims: [2]}\n" + networks)
+    assert run("plan", tmp_path / "f.yml", "-o", tmp_path / "b")[0] == 0
+    status, said, err = run("export", "simgrid", tmp_path / "b")
+    assert status == 0, err
+    ways = {(r.get("src"), r.get("dst")) for r in ET.fromstring(said).iter("route")}  # noqa: S314 - our own
+    assert ways == {("h0", "h3"), ("h3", "h0"), ("h1", "h2"), ("h2", "h1")}
+
+
 def test_a_build_is_exported_with_its_very_routes(tmp_path, build, run):
     platform = tmp_path / "platform.xml"
     assert run("export", "simgrid", build, "-o", platform)[0] == 0

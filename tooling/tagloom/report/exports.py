@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 SIMGRID_HEAD = """<?xml version="1.0"?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
-<!-- Every channel is a link of its own, every ordered pair of hosts a route: the planned one.
+<!-- Every channel is a link of its own, every ordered pair of hosts of one network a route: the planned one.
      A channel's latency is that of the switch it enters. SimGrid weighs flows by latency, as TCP does; for max-min fair
      rates set network/model:CM02, both factors 1, weight-S, crosstraffic and TCP-gamma 0, and all latencies to 0. -->
 <platform version="4.1">
@@ -36,12 +36,11 @@ SIMGRID_HEAD = """<?xml version="1.0"?>
 def simgrid(fabric: Fabric, routes: Routes, *, latency: bool = True) -> Iterator[str]:
     """Yield the pieces of a SimGrid platform (version 4.1 of its format) with the planned routes.
 
-    SimGrid weighs flows by their latency, as TCP does: without `latency` its shares are max-min fair.
+    Hosts of different networks have no route to each other. SimGrid weighs flows by their latency, as TCP does: without
+    `latency` its shares are max-min fair.
     """
     hosts = len(fabric.hosts)
-    everyone = np.ones((hosts, hosts))
-    np.fill_diagonal(everyone, 0.0)
-    flows = flows_of(fabric, routes, everyone)
+    flows = flows_of(fabric, routes, fabric.same_network.astype(np.float64))
     enters = np.concatenate([fabric.host_switch, fabric.head])
     seconds = np.array([latency_seconds(switch.model) * latency for switch in fabric.switches])
     late = np.concatenate([seconds[enters[:hosts]], np.zeros(hosts), seconds[enters[hosts:]]])
