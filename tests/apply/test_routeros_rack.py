@@ -174,12 +174,25 @@ def test_a_ring_out_of_its_boxes_is_brought_to_a_login_and_pushed_by_what_bootst
 
         process.fault(ring.rack, "s1", "factory")
         assert 0 < ring.reached() < 12, "the pairs that do not go over it"
-        page = ring.answer("replace", "s1", "-i", "new", "--build", "b", expect=1)
-        assert page["advice"] == ["bootstrap", "apply BUILD --allow interrupt"]
-        ring("bootstrap", "new/fabric.yml", "--network", "127.0.0.0/8", "--switch", "s1", *telnet(ring, "s1"))
-        page = ring.answer("apply", "b", "-i", "new", "--allow", "interrupt")
-        assert (page["changed"], page["failed"]) == (["s1"], [])
+        process.traffic(ring.rack, "start")
+        cut = process.traffic(ring.rack, "report")["unreached"]["frames"]
+        words = [*telnet(ring, "s1"), "--network", "127.0.0.0/8", "--new-key"]
+        page = ring.answer("replace", "s1", "-i", "new", "--build", "b", *words, "--check")
+        assert (page["factory"], page["isolated"]) == (True, {"s0": ["ether2"], "s2": ["ether1"]})
+        page = ring.answer("replace", "s1", "-i", "new", "--build", "b", *words)
+        seen = process.traffic(ring.rack, "report")
+        process.traffic(ring.rack, "stop")
+        assert (seen["unreached"]["frames"], seen["duplicated"], seen["storms"]) == (cut, 0, 0), "no pair of others"
+        assert (page["over"], page["failed"], page["hitless"], page["factory"]) == ("console", [], True, True)
+        assert all(ring.state(name) == ring.planned(name) for name in ALL)
         assert ring.reached() == 12
+
+        page = ring.answer(
+            "replace", "s1", "-i", "new", "--build", "b", *telnet(ring, "s1"), "--network", "127.0.0.0/8", expect=1
+        )
+        assert "has the key of the old one" in page["witness"]
+        page = ring.answer("replace", "s1", "-i", "new", "--build", "b", expect=1)
+        assert "/system reset-configuration" in ring("replace", "s1", "-i", "new", "--build", "b", expect=1)
     finally:
         process.restore(ring.rack)
 

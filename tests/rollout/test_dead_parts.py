@@ -6,36 +6,45 @@ The judge is the data plane, frame by frame, with what its switches learn, where
 import random
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from fabrics import make_irregular
+from fabrics import make_fabric, make_irregular
 from mixed_fabrics import stops
-from tagloom import platforms
+from tagloom import pipeline, platforms
 from tagloom.errors import PlanError
 from tagloom.lab.dataplane import Dataplane
 from tagloom.operate.interrupting import interrupted_by_waves
 from tagloom.pipeline.proving import proof_services
 from tagloom.platforms.factory import factory_state
 from tagloom.records.change import difference
-from tagloom.records.switch_state import dead_states
+from tagloom.records.switch_state import SwitchEditor, dead_states
 from tagloom.render import line_changes
 from tagloom.rollout import keeping, readmission
+from tagloom.rollout.readmit import isolation
 from tagloom.route import route
 from tagloom.verify import broadcasts_once, verify, working_pairs
 from tagloom.weave import weave
 
 MODEL = "powerconnect-5324"
+STRANGER = (1 << 41) + 7  # an address of nobody
 
 
-def a_fabric(chance):
+def with_model(fabric, model):
+    """Return a fabric of switches of another model."""
+    switches = tuple(replace(switch, model=model) for switch in fabric.switches)
+    return replace(fabric, switches=switches, ports=(platforms.load(model).ports,) * len(switches), shape=None)
+
+
+def a_fabric(chance, model=MODEL):
     """Draw a fabric and a switch without which the others stay connected."""
     while True:
         switches = chance.randint(3, 6)
         links = [(chance.randrange(s), s) for s in range(1, switches)]
         links += [chance.sample(range(switches), 2) for _ in range(chance.randint(1, 4))]
-        fabric = make_irregular([1] * switches, links, model=MODEL)
+        fabric = make_irregular([1] * switches, links, model=model)
         s = chance.randrange(switches)
         if not fabric.with_switches_down({s}).apart:
             return fabric, s
@@ -46,8 +55,8 @@ def planned(fabric, previous=None):
     return weave(fabric, route(fabric, "auto", "fixed"), "fixed", previous, broadcasts_once=once).state
 
 
-def lines_of(before, after):
-    return [changes for _, changes in line_changes(platforms.load(MODEL), difference(before, after), before)]
+def lines_of(before, after, model=MODEL):
+    return [changes for _, changes in line_changes(platforms.load(model), difference(before, after), before)]
 
 
 def walk(chance, fabric, change, *, dead=()):
@@ -126,6 +135,78 @@ def test_two_hundred_stories():
     found = [story(seed) for seed in range(10, 200)]
     assert sum(cut > 0 for cut, _ in found) > 20
     assert {came for _, came in found} == {"factory", "as it went"}
+
+
+# --- under pinned, where static entries alone choose the paths --------------------------------------------------------
+
+
+def everything_sent(plane, fabric, apart, kept):
+    """Send each unicast, also to the hosts of the switch that is set apart, each broadcast, and to nobody's address."""
+    for a in fabric.hosts:
+        if a.switch == apart:
+            continue
+        assert not plane.broadcast(a.name).storm
+        assert not plane.broadcast(a.name, mac=STRANGER).storm
+        for b in fabric.hosts:
+            if a is not b:
+                sent = plane.unicast(a.name, b.name)
+                assert not sent.storm
+                if (a.name, b.name) in kept:
+                    assert sent.delivered_to == {b.name: 1}, (a.name, b.name)
+
+
+@pytest.mark.parametrize("model", ["mikrotik-crs326-24g-2s", "linux-bridge"])
+@pytest.mark.parametrize("seed", [*range(6), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(6, 60))])
+def test_a_new_box_takes_its_place_under_pinned_and_no_pair_of_others_is_cut(model, seed):
+    """RouterOS and Linux: where the switch is apart its hosts' entries stay, and lead frames to ports that are shut."""
+    chance = random.Random(seed)
+    fabric, s = a_fabric(chance, model)
+    name = fabric.switches[s].name
+    whole = pipeline.plan(fabric, Path(), texts=False, assignment="pinned")[0].state
+    running = {**whole, name: factory_state(platforms.load(model))}
+    services = proof_services(fabric)
+    change = readmission(fabric, running, whole, services, name)
+    assert [wave.name for wave in change.waves] == ["isolate", "bring", "join"]
+    assert all(wave.proof.proven for wave in change.waves)
+    assert change.after == whole
+    less = fabric.with_switches_down({s}).with_links_up()
+    works = working_pairs(less, {**whole, **dead_states(less)})
+    names = [host.name for host in less.hosts]
+    kept = {(names[a], names[b]) for a, b in np.argwhere(works).tolist() if a != b}
+    for wave in change.waves:
+        every = {
+            n: stops(wave.before[n], lines_of(wave.before[n], wave.state[n], model))
+            for n in fabric.index
+            if n in wave.before
+        }
+        plane = Dataplane(fabric, wave.before)
+        at = dict.fromkeys(every, 0)
+        while left := [n for n in every if at[n] + 1 < len(every[n])]:
+            if wave.name != "isolate":  # of frames over the box before it is apart nothing is promised
+                everything_sent(plane, fabric, s, kept)
+            for n in chance.sample(left, min(len(left), chance.randint(1, 3))):
+                at[n] = min(at[n] + chance.randint(1, 3), len(every[n]) - 1)
+                plane.change(n, every[n][at[n]])
+        everything_sent(plane, fabric, s, kept)
+    assert verify(fabric, whole).proven
+
+
+def test_a_loop_of_entries_to_the_hosts_of_a_switch_that_is_apart_is_found():
+    """They are followed: frames to those hosts must not go round among the others."""
+    fabric = with_model(make_fabric("torus", 3, 3), "linux-bridge")
+    whole = pipeline.plan(fabric, Path(), texts=False, assignment="pinned")[0].state
+    ring, far = ("s0", "s1", "s2"), fabric.hosts[8]
+    vlan = int(whole["s0"].owned_vlans[0])
+    spoilt = dict(whole)
+    for here, there in zip(ring, (*ring[1:], ring[0]), strict=True):
+        link = next(x for x in fabric.links if {fabric.switches[x.a].name, fabric.switches[x.b].name} == {here, there})
+        editor = SwitchEditor.of(spoilt[here])
+        editor.entries[vlan, far.mac] = (link.a_port if fabric.switches[link.a].name == here else link.b_port,)
+        spoilt[here] = editor.freeze()
+    services, box = proof_services(fabric), {"s8": factory_state(platforms.load("linux-bridge"))}
+    assert isolation(fabric, {**whole, **box}, services, "s8").waves[0].proof.proven
+    with pytest.raises(PlanError, match="every pair that works goes on working"):
+        isolation(fabric, {**spoilt, **box}, services, "s8")
 
 
 def test_a_switch_that_is_managed_over_the_fabric_is_not_isolated():

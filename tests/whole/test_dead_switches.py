@@ -116,6 +116,26 @@ def test_a_new_box_of_any_command_line_takes_the_place_of_a_dead_one(model, tmp_
         assert held(terminal, *OTHERS) == {name: whole[name] for name in OTHERS}
 
 
+def test_a_new_linux_machine_which_has_a_login_takes_the_place_of_a_dead_one(tmp_path):
+    terminal = Terminal(tmp_path)
+    (terminal.home / "f.yml").write_text(PLAN.replace("powerconnect-5324", "linux-bridge"))
+    terminal("plan", "f.yml", "--assignment", "pinned", "-o", "b")
+    with terminal.lab("f.yml", ("apply", "b", "--allow", "interrupt")):
+        whole = held(terminal)
+        process.fault(terminal.rack, "s1", "factory")
+        process.traffic(terminal.rack, "start")
+        cut = process.traffic(terminal.rack, "report")["unreached"]["frames"]
+        page = terminal.answer("replace", "s1", "--serial", "/dev/null", "--network", "127.0.0.0/8", expect=2)
+        assert page["findings"][0]["where"] == "SWITCH", "nothing is known to be typed at its console"
+        page = terminal.answer("replace", "s1")
+        seen = process.traffic(terminal.rack, "report")
+        process.traffic(terminal.rack, "stop")
+        assert (seen["unreached"]["frames"], seen["duplicated"], seen["storms"]) == (cut, 0, 0)
+        assert (page["over"], page["failed"], page["hitless"], page["factory"]) == ("ssh", [], True, True)
+        assert terminal.answer("lab", "ping")["lost"] == 0
+        assert held(terminal) == whole
+
+
 def test_a_switch_managed_over_the_fabrics_own_links_is_replaced_by_what_the_refusal_names(tmp_path):
     terminal = Terminal(tmp_path)
     ways = 'management: {vlan: 40, controller: "s0:g24", links: ["s0:g1", "s1:g2", "s2:g2"]}\n'

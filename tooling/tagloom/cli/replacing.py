@@ -76,7 +76,7 @@ def _replace(args: argparse.Namespace, screen: Screen) -> int:
         ansible = stack.enter_context(Ansible(site))
         with screen.waiting("proving what would be pushed"):
             prepared = stack.enter_context(prepare.prepared_copy(build, site))
-        switch = _switch_of(prepared, args.switch)
+        switch = _switch_of(prepared, args.switch, at_console=bool(args.serial or args.telnet))
         refuse_managed_over_links(prepared.fabric)  # before anything is typed at a console
         if not prepared.proof.proven:
             rule = "nothing goes to a switch that was not proven"
@@ -129,22 +129,16 @@ def _applied(site: Any) -> Path:
     return build_applied(Journal(site.home / JOURNAL), site.home)
 
 
-def _switch_of(prepared: PreparedChange, name: str) -> Switch:
+def _switch_of(prepared: PreparedChange, name: str, *, at_console: bool) -> Switch:
     from tagloom import platforms
 
     found = next((switch for switch in prepared.fabric.live if switch.name == name), None)
     if found is None:
         raise InputError([Finding("SWITCH", "a switch of the build that is up", name)])
-    if platforms.of(found).has_first_contact and not platforms.of(found).has_modes:
-        raise PlanError(
-            "a box is set apart by its neighbours only where its build proves without it, which pinned does not",
-            f"{name}, a {found.model}",
-            "its own ports pass nothing on until a push: tagloom bootstrap --switch "
-            f"{name} with the fabric file of the inventory, then tagloom apply BUILD --allow interrupt",
-            ("bootstrap", "apply BUILD --allow interrupt"),
-        )
-    if not platforms.of(found).has_known_modes:
-        raise InputError([Finding("SWITCH", "a model whose console tagloom knows", f"{name}, a {found.model}")])
+    platform = platforms.of(found)
+    if not platform.netmiko_driver or (at_console and not platform.has_first_contact):
+        rule = f"a model whose {'console' if at_console else 'command line'} tagloom knows"
+        raise InputError([Finding("SWITCH", rule, f"{name}, a {found.model}")])
     return found
 
 
@@ -246,8 +240,10 @@ def _no_consent(witness: str) -> PlanError:
 
 def _not_new(args: argparse.Namespace, screen: Screen, box: _Box, payload: dict[str, Any]) -> int:
     """Answer that a box holds something, and what to do about that: nothing was changed."""
+    from tagloom import platforms
+
     again = f"tagloom replace {box.switch.name}{inventory_words(args)} ... --used"
-    at_console = "delete startup-config, then reload, at its console"
+    at_console = f"{platforms.of(box.switch).resets}, at its console"
     screen.say("refused: the box is not new; nothing was sent to anybody")
     screen.say(f"next      {at_console}, or keep what is not tagloom's: {again}")
     rule = "a new box is as from the factory, or the operator says that it is used"

@@ -79,7 +79,7 @@ def read_box(switch: Switch, text: str) -> tuple[SwitchState, tuple[Finding, ...
     others = (
         Finding(f"{switch.name}:{number}", "no line, as from the factory", scrub(line))
         for number, line in lines
-        if line and not line.startswith(_OF_NO_ACCOUNT)
+        if line and not line.startswith(_OF_NO_ACCOUNT) and not platform.is_of_factory(line)
     )
     return parsed.state, tuple(cell_finding(switch.name, each, platform.port_name) for each in changes), tuple(others)
 

@@ -166,7 +166,7 @@ def proof_services(
         if assumptions.foreign:
             proof = prove_foreign(up, before | held, after)
         elif assumptions.keeping:
-            less = fabric.with_switches_down(assumptions.apart).with_links_up()
+            less = replace(fabric.with_switches_down(assumptions.apart).with_links_up(), hosts=fabric.hosts)
             here, there = ({**state, **held, **dead_states(less)} for state in (before, after))
             sent = {name: each for name, each in together.items() if less.switches[less.index[name]].up}
             proof = prove_kept(less, here, there, sent)

@@ -133,6 +133,16 @@ class Platform:
         return str(family(self.grammar)["factory_login"]["ends"])
 
     @property
+    def resets(self) -> str:
+        """Return what to type at its console so that it is as from its factory again."""
+        return str((family(self.grammar) if self.grammar else {}).get("resets", "delete startup-config, then reload"))
+
+    def is_of_factory(self, line: str) -> bool:
+        """Return whether a box that nobody has configured shows this line, which sets nothing of tagloom's."""
+        known = family(self.grammar).get("factory_lines", ()) if self.grammar else ()
+        return any(re.fullmatch(each, line) for each in known)
+
+    @property
     def eee_at_factory(self) -> bool:
         """Return whether ports sleep by IEEE 802.3az before anybody says so."""
         return self.eee and bool(self.grammar) and bool(family(self.grammar, self.firmware).get("eee_at_factory"))
