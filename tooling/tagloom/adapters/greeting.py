@@ -30,6 +30,7 @@ _AROUND = " \t\a"
 # What a first login asks for: other credentials than the factory's.
 _OLD, _NEW_USER = r"old password {0,4}: ?", r"new user ?name ?: ?"
 _NEW = r"(?:(?:enter|confirm|re-?enter) (?:the )?new|confirm|re-?enter) password {0,4}: ?"
+_MUST_SET = r"continue to set it\? ?\[y/n\]:? ?"  # a password of a Huawei switch's console
 _MOST_ANSWERS = 24
 _ROUNDS = 8  # of Returns, each of which brought something else than the one before
 _SUBMODE = re.compile(r"\(config[^()\n]{0,64}\)$")
@@ -155,6 +156,9 @@ class FirstGreeting(Greeting):
         if _ends(said, _OLD):
             self._check_rounds(said)
             return f"{self._password}\n"
+        if _ends(said, _MUST_SET):
+            self._check_rounds(said)
+            return "y\n"
         if _ends(said, f"{_NEW_USER}|{_NEW}"):
             self._check_rounds(said)
             self.renewed = True

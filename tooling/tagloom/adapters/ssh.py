@@ -50,9 +50,11 @@ PROMPT_CHARACTERS = 128  # a host name has 63 at most (RFC 1123), a prompt of RO
 # No pattern below may match more than so many characters: what is further back has been searched for good.
 _TAIL = 512
 # Every repetition is bounded or cannot fail once begun: the time to search a text is a multiple of its length.
-_SAVE_QUESTION = r"\(Y/N\)(?:\[[YN]\])? ?\??|\[Yes/press any key for no\]\.*|\[Y/N\]:"
-_LENGTH = "modulus length"  # of an RSA key, Comware
-_LENGTH_QUESTION, _KEY_BITS = rf"{_LENGTH} \[default ?= ?\d{{1,5}}:?\] ?:?", "2048"
+_SAVE_QUESTION = r"\(Y/N\)(?:\[[YN]\])? ?\??|\[Yes/press any key for no\]\.*|\[Y/N\]:?|\[[\w.-]{1,64}\.(?:zip|cfg)\]:"
+_OF_FILE = re.compile(r"\[[\w.-]+\]:$")  # what to call it: as it is called
+_ASKED = r"\[Y/N\]:?"  # behind a line, by families whose session `confirms`
+_LENGTH = "modulus"  # of an RSA key, Comware and VRP
+_LENGTH_QUESTION, _KEY_BITS = rf"{_LENGTH}(?: length)? ?\[default ?= ?\d{{1,5}}:?\] ?:?", "2048"
 _SAVED = re.compile(r"(?<!un)succe(?:eded|ssful)|Configuration Saved", re.IGNORECASE)
 _CONFIG_MODE, _SYSTEM_VIEW = "(config)", "[]"
 _NOT_SAVED = re.compile(r"unsuccessful|not saved|copy.{0,80}fail", re.IGNORECASE)
@@ -66,6 +68,7 @@ _PAGING_OFF = {
     "cisco_s300": ("terminal width 511", "terminal datadump"),
     "dell_os6": ("terminal length 0",),
     "hp_comware": ("screen-length disable",),
+    "huawei": ("screen-length 0 temporary",),
 }
 # A console that has said what it waits for says no more for so long, where the inventory calls it fast and where not.
 _FAST_SILENCE_SECONDS, _SILENCE_SECONDS = 0.05, 0.3
@@ -596,7 +599,7 @@ class SshSwitch(Session):
         for line in lines:
             self.before_line(line)
             self._follow_name(line)
-            answer = self._exchange(line)
+            answer = self._exchange(line, agrees=self._words.confirms)
             if self._is_error(answer):
                 with contextlib.suppress(DeviceError):
                     self._leave_configuration()
@@ -633,7 +636,7 @@ class SshSwitch(Session):
         for _ in range(_QUESTIONS):  # such as whether to lose what is not saved
             if self._prompt.match(found):
                 break
-            says = _KEY_BITS if found.startswith(_LENGTH) else yes
+            says = _KEY_BITS if found.startswith(_LENGTH) else "" if _OF_FILE.match(found) else yes
             self._write(f"{says}\n", command)  # FASTPATH takes the one key; the Return is an empty command to it
             text, found = self._until(requested, command, self._allowance())
             if self._prompt.match(found) and not self._access.echo:
@@ -726,17 +729,24 @@ class SshSwitch(Session):
 
     # One line and its answer
 
-    def _exchange(self, line: str) -> str:
-        """Type a line, give what is printed up to the next prompt, without log lines and pagers."""
+    def _exchange(self, line: str, *, agrees: bool = False) -> str:
+        """Type a line, give what is printed up to the next prompt, without log lines and pagers.
+
+        One that `agrees` says yes where the switch asks whether to go on.
+        """
         allowance = self._type(line)
         pieces: list[str] = []
-        stop = re.compile(f"{self._prompt.pattern}|{PAGER}", re.MULTILINE)
+        asked = f"|{_ASKED}" if agrees else ""
+        stop = re.compile(f"{self._prompt.pattern}|{PAGER}{asked}", re.MULTILINE)
         while True:
             text, found = self._until(stop, line, allowance, VAGUE_PAGER)
             pieces.append(text)
             if prompt := self._prompt.match(found):
                 self._mode = self._mode_of(prompt)
                 break
+            if asked and re.fullmatch(_ASKED, found):
+                self._write("y\n", line)
+                continue
             self._write(" ", line)  # old firmware without a way to turn paging off
         answer = "".join(pieces)
         if not self._access.echo:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from tagloom.lab import comware_pages as pages
 from tagloom.lab.console import LOCKED, Console, is_abbreviated
@@ -17,6 +18,8 @@ from tagloom.records.transcript import HELP, SHOW
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from tagloom.lab.device import Device
 
 EXEC = ("display", "quit", "reboot", "reset", "save", "screen-length", "system-view")
 KEYS_MADE = "public-key local create rsa"
@@ -37,20 +40,45 @@ _MODULUS = (
 
 
 class ComwareConsole(Console):
-    """Answer the keys of one session on a switch with Comware."""
+    """Answer the keys of one session on a switch with Comware; its words are data, of which a relative has others."""
+
+    COMMANDS: ClassVar[tuple[str, ...]] = EXEC
+    KEYS: ClassVar = KEYS_MADE
+    KEY_QUESTION: ClassVar = _MODULUS
+    KEYS_DONE: ClassVar = "Generating Keys...\n.\nCreate the key pair successfully."
+    SAVE_QUESTIONS: ClassVar[tuple[str, ...]] = _SAVE_QUESTIONS
+    SAVED: ClassVar = _SAVED
+    FORCED: ClassVar = "save force"
+    ENTERED: ClassVar = "System View: return to User View with Ctrl+Z."
+    ERASE_QUESTION: ClassVar = "The saved configuration file will be erased. Are you sure? [Y/N]:"
+    REBOOT_QUESTION: ClassVar = "This command will reboot the device. Continue? [Y/N]:"
+    PASSWORD: ClassVar = re.compile("(password simple )(.+)")  # what no configuration shows as it was typed
+    TERMINAL: ClassVar = (
+        "line aux 0",
+        "authentication-mode scheme",
+    )  # of the serial line, and what makes it ask for a name
+    PAGES: ClassVar[dict[str, Callable[[Device], Page]]] = {
+        "display version": pages.version,
+        "display device manuinfo": pages.manufacture,
+        "display vlan all": pages.vlans,
+        "display interface brief": pages.interfaces,
+        "display mac-address": pages.addresses,
+    }
 
     def start(self) -> str:
         """Greet: the prompt; a serial line or telnet asks who it is where its own terminal was told to."""
-        line = self.device.foreign.blocks.get("line aux 0", [])
-        if self._serial and not (self.device.users and "authentication-mode scheme" in line):
+        terminal, asks = self.TERMINAL
+        if self._serial and not (self.device.users and asks in self.device.foreign.blocks.get(terminal, [])):
             return "\r\n" + self._prompt()
         return super().start()
 
+    def _view(self, block: str) -> str:
+        """Return what the prompt calls a block that is none of the interpreter's."""
+        return block.replace("interface ", "").split(" class")[0].replace(" ", "-")
+
     def _prompt_text(self) -> str:
         if self._block:
-            return (
-                f"[{self.device.hostname}-{self._block.replace('interface ', '').split(' class')[0].replace(' ', '-')}]"
-            )
+            return f"[{self.device.hostname}-{self._view(self._block)}]"
         if self._editing is not None:
             return self._grammar.prompt(self.device.hostname, self._editing.context)
         return f"<{self.device.hostname}>"
@@ -58,7 +86,7 @@ class ComwareConsole(Console):
     def _help(self) -> str:
         kind = None if self._editing is None else self._editing.context.kind
         played = self._played(HELP, self._line)
-        lines = played.split("\n") if played is not None else help_page(self._grammar, kind, self._line, EXEC)
+        lines = played.split("\n") if played is not None else help_page(self._grammar, kind, self._line, self.COMMANDS)
         text = self._grammar.error("unknown", caret="") if lines is None else "\n".join(lines)
         return text.strip("\n").replace("\n", "\r\n") + "\r\n"
 
@@ -80,14 +108,14 @@ class ComwareConsole(Console):
             return self._system_view()
         if (page := self._displayed(line)) is not None:
             return self._page(page)
-        if is_abbreviated(line, "save force"):
+        if self.FORCED and is_abbreviated(line, self.FORCED):
             device.save()
-            return self._answer(_SAVED)
+            return self._answer(self.SAVED)
         if is_abbreviated(line, "save"):
             return self._save_question(0)
         for words, question, done in (
-            ("reset saved-configuration", "The saved configuration file will be erased. Are you sure? [Y/N]:", "erase"),
-            ("reboot", "This command will reboot the device. Continue? [Y/N]:", "reboot"),
+            ("reset saved-configuration", self.ERASE_QUESTION, "erase"),
+            ("reboot", self.REBOOT_QUESTION, "reboot"),
         ):
             if is_abbreviated(line, words):
                 return self._ask(question, partial(self._done, done))
@@ -104,14 +132,7 @@ class ComwareConsole(Console):
         for words, text_of in texts.items():
             if is_abbreviated(line, words):
                 return Page(tuple(text_of().splitlines()))
-        shown = {
-            "display version": pages.version,
-            "display device manuinfo": pages.manufacture,
-            "display vlan all": pages.vlans,
-            "display interface brief": pages.interfaces,
-            "display mac-address": pages.addresses,
-        }
-        return next((page(device) for words, page in shown.items() if is_abbreviated(line, words)), None)
+        return next((page(device) for words, page in self.PAGES.items() if is_abbreviated(line, words)), None)
 
     def _system_view(self) -> str:
         device = self.device
@@ -120,20 +141,23 @@ class ComwareConsole(Console):
             return self._answer(LOCKED)
         device.editing = self
         self._editing = Interpreter(device.platform, device.editor)
-        return self._answer("System View: return to User View with Ctrl+Z.")
+        return self._answer(self.ENTERED)
 
     def _save_question(self, number: int) -> str:
-        text = _SAVE_QUESTIONS[number].replace("\n", "\r\n")
+        text = self._save_questions()[number].replace("\n", "\r\n")
         return self._ask(text, partial(self._saving, number))
 
     def _saving(self, number: int, line: str) -> str:
         """Take the answer to a question of `save`: the name of the file stays where only Return is pressed."""
         if number != 1 and line.strip().lower() not in ("y", "yes"):
             return self._prompt()
-        if number + 1 < len(_SAVE_QUESTIONS):
+        if number + 1 < len(self._save_questions()):
             return self._save_question(number + 1)
         self.device.save()
-        return self._answer(_SAVED)
+        return self._answer(self.SAVED)
+
+    def _save_questions(self) -> tuple[str, ...]:
+        return self.SAVE_QUESTIONS
 
     def _done(self, what: str, line: str) -> str:
         if line.strip().lower() not in ("y", "yes"):
@@ -151,14 +175,18 @@ class ComwareConsole(Console):
         if line == "return":
             self._leave_configuration()
             return self._answer()
-        if editing.context == CONFIG and not self._block and line == KEYS_MADE:
-            return self._ask(_MODULUS.replace("\n", "\r\n"), self._made_keys)
+        if editing.context == CONFIG and not self._block and line == self.KEYS:
+            return self._ask(self.KEY_QUESTION.replace("\n", "\r\n"), self._made_keys)
         return super()._configure_line(editing, line)
 
     def _made_keys(self, line: str) -> str:
         del line  # any length will do
         self.device.has_host_key = True
-        return self._answer("Generating Keys...\n.\nCreate the key pair successfully.")
+        return self._answer(self.KEYS_DONE)
+
+    def _hashed(self, words: str, password: str) -> str:
+        del words
+        return f"{HASHED}{password.encode().hex()}"
 
     def _opens_block(self, line: str) -> bool:
         return harmless(self._grammar.platform.grammar).opens(line)
@@ -172,8 +200,8 @@ class ComwareConsole(Console):
         elif line == "return":
             self._leave_configuration()
         elif known.inside(self._block, line):
-            if line.startswith("password simple "):  # which no configuration shows
-                line = f"{HASHED}{line.removeprefix('password simple ').encode().hex()}"
+            if found := self.PASSWORD.fullmatch(line):
+                line = self._hashed(found[1], found[2])
             self.device.foreign.take(self._block, line)
         elif self._opens_block(line):
             self._block = line

@@ -19,19 +19,28 @@ _ACROSS = 2  # long names of ports in a line
 _TYPE = {PortMode.ACCESS: "A", PortMode.TRUNK: "T", PortMode.GENERAL: "H"}
 
 
-def as_displayed(text: str) -> str:
-    """Return a configuration as the switch lays it out: # between blocks, their lines indented, return at the end."""
-    shown, inside = ["#", " version 7.1.070, Release 3507P10", "#"], False
+HEADER = ("#", " version 7.1.070, Release 3507P10", "#")
+_OPENERS = ("interface ", "vlan ", "local-user ", "line ")
+
+
+def as_displayed(
+    text: str, header: tuple[str, ...] = HEADER, openers: tuple[str, ...] = _OPENERS, indent: str = " "
+) -> str:
+    """Return a configuration as the switch lays it out: # between blocks, their lines indented, return at the end.
+
+    `openers` begin the lines that open blocks; `indent` stands before lines outside of any.
+    """
+    shown, inside = list(header), False
     for line in text.splitlines():
         if line in ("quit", "#", ""):
             inside = False
             if shown[-1] != "#":
                 shown.append("#")
             continue
-        opens = not inside and line.startswith(("interface ", "vlan ", "local-user ", "line "))
+        opens = not inside and line.startswith(openers)
         if opens and shown[-1] != "#":
             shown.append("#")
-        shown.append(line if opens else f" {line}")
+        shown.append(line if opens else f"{' ' if inside else indent}{line}")
         inside = inside or opens
     return "\n".join([*shown, *([] if shown[-1] == "#" else ["#"]), "return"]) + "\n"
 

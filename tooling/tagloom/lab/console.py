@@ -115,6 +115,12 @@ FAMILIES = {
         exit_closes=True,
     ),
 }
+FAMILIES["huawei"] = replace(
+    FAMILIES["comware"],
+    user_question="Username:",
+    paging_off="screen-length 0 temporary",
+    paging_on="undo screen-length temporary",
+)
 
 
 def is_abbreviated(line: str, pattern: str) -> bool:

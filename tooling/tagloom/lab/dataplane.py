@@ -10,12 +10,13 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from tagloom import platforms
 from tagloom.records.switch_state import Frames, Membership
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tagloom.records.fabric import Fabric, Host
+    from tagloom.records.fabric import Fabric, Host, Switch
     from tagloom.records.switch_state import FabricState, SwitchState
 
 BROADCAST = 0xFFFF_FFFF_FFFF
@@ -120,12 +121,13 @@ class _Bridge:
     learns: tuple[bool, ...]
     rate: tuple[tuple[bool, int], ...]  # whether a port negotiates, and the speed it is set to
     static: dict[tuple[int, int], tuple[int, ...]]
+    drops_strange_senders: bool
     blocked: set[int] = field(default_factory=set)
     root: tuple[int, int] | None = None  # of its spanning tree: the switch, and the own port that leads there, 0 = here
     learned: dict[tuple[int, int], int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, name: str, state: SwitchState) -> _Bridge:
+    def of(cls, switch: Switch, state: SwitchState) -> _Bridge:
         ports = range(1, state.ports + 1)
         members = {
             vlan: {port: Membership(how) for port, how in zip(ports, row, strict=True) if how}
@@ -136,7 +138,7 @@ class _Bridge:
         for vlan, mac, port in rows:
             static[vlan, mac] = (*static.get((vlan, mac), ()), port)
         return cls(
-            name,
+            switch.name,
             members,
             tuple(state.pvid.tolist()),
             tuple(state.ingress_filter.tolist()),
@@ -148,7 +150,12 @@ class _Bridge:
             tuple(state.learning.tolist()),
             tuple(zip(state.negotiation.tolist(), state.speed_mbps.tolist(), strict=True)),
             static,
+            platforms.of(switch).drops_strange_senders,
         )
+
+    def is_strange(self, vlan: int, sender: int, port: int) -> bool:
+        """Return whether the switch drops a frame because its sender is pinned at another port."""
+        return self.drops_strange_senders and port not in self.static.get((vlan, sender), (port,))
 
     def up(self, port: int) -> bool:
         return self.enabled[port - 1]
@@ -215,13 +222,13 @@ class Dataplane:
 
     def configure(self, states: FabricState) -> None:
         """Take the switches' states as they are now; what was learned is forgotten. Raises KeyError for one missing."""
-        self._bridges = [_Bridge.of(s.name, states[s.name]) for s in self.fabric.switches]
+        self._bridges = [_Bridge.of(s, states[s.name]) for s in self.fabric.switches]
         self._wire()
 
     def change(self, switch: str, state: SwitchState) -> None:
         """Take one switch's state; it keeps what it learned on ports that are still up and in the VLAN."""
         at = self.fabric.index[switch]
-        old, new = self._bridges[at], _Bridge.of(switch, state)
+        old, new = self._bridges[at], _Bridge.of(self.fabric.switches[at], state)
         new.learned = {
             (vlan, mac): port
             for (vlan, mac), port in old.learned.items()
@@ -395,7 +402,7 @@ class Dataplane:
             in_port = speaker
             self.received[bridge.name, in_port] += 1
         vlan = bridge.classify(in_port, tag) if bridge.up(in_port) else None
-        if vlan is None:
+        if vlan is None or bridge.is_strange(vlan, flight.sender, in_port):
             return
         bridge.learn(vlan, flight.sender, in_port)
         out, unknown = bridge.choose(vlan, flight.mac, in_port)

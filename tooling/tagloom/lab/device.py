@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tagloom.errors import Finding, InputError
-from tagloom.lab import linux_pages, routeros_pages, routeros_system
-from tagloom.lab.comware_pages import as_displayed
+from tagloom.lab import comware_pages, huawei_pages, linux_pages, routeros_pages, routeros_system
 from tagloom.lab.faults import Faults
 from tagloom.platforms import iproute2, routeros
 from tagloom.platforms.factory import factory
@@ -133,8 +132,8 @@ class UnmanagedConfig:
         users = f"username plant password {number:032x} level 15 encrypted"
         everywhere = [users, "snmp-server community watchtower ro", "logging 192.0.2.254", f"hostname {name}"]
         grammar = Grammar.of(platform)
-        if grammar.code == "comware":
-            return cls(_born_comware(name, number, grammar, used_ports))
+        if grammar.code in _DISPLAYS:
+            return cls(_born_with_views(name, number, grammar, used_ports))
         ros = grammar.code == "ros"
         blocks = {"": everywhere if ros else [address, *everywhere]}  # 62xx: the address of VLAN 1 is a global line
         if ros:
@@ -146,26 +145,49 @@ class UnmanagedConfig:
 
 
 HASHED = "password hash $h$6$"
+VRP_HASH = "$1c$"
+_DISPLAYS: dict[str, Callable[[str], str]] = {
+    "comware": comware_pages.as_displayed,
+    "huawei": huawei_pages.as_displayed,
+}
+_VRP_USER = re.compile(rf"local-user (\S+) password irreversible-cipher {re.escape(VRP_HASH)}((?:[0-9a-f]{{2}})*)")
 
 
 def local_users(blocks: Mapping[str, list[str]]) -> dict[str, str]:
-    """Return the users whom a Comware switch lets in over SSH, with passwords, which `HASHED` has in hexadecimal."""
+    """Return the users whom a switch with views lets in over SSH, with passwords, kept in hexadecimal behind a mark."""
     found = {}
     for header, lines in blocks.items():
         words = [line for line in lines if line.startswith(HASHED)]
         if header.startswith("local-user ") and words and any(re.match(r"service-type .*\bssh\b", x) for x in lines):
             found[header.split()[1]] = bytes.fromhex(words[-1].removeprefix(HASHED)).decode("utf-8", "replace")
+    aaa = blocks.get("aaa", [])
+    for line in aaa:
+        user = _VRP_USER.fullmatch(line)
+        if user and any(re.match(rf"local-user {re.escape(user[1])} service-type .*\bssh\b", x) for x in aaa):
+            found[user[1]] = bytes.fromhex(user[2]).decode("utf-8", "replace")
     return found
 
 
-def _born_comware(name: str, number: int, grammar: Grammar, used_ports: Collection[int]) -> dict[str, list[str]]:
-    """Return the lines by block that the plant's people had on a Comware switch, as `UnmanagedConfig.born` does."""
-    everywhere = ["snmp-agent community read watchtower", "info-center loghost 192.0.2.254", f"sysname {name}"]
-    blocks = {
-        "": everywhere,
-        "local-user plant class manage": [f"password hash $h$6${number:032x}", "service-type ssh"],
-        "interface Vlan-interface1": [f"ip address 192.0.2.{number % 250 + 1} 255.255.255.0"],
-    }
+def _born_with_views(name: str, number: int, grammar: Grammar, used_ports: Collection[int]) -> dict[str, list[str]]:
+    """Return the lines by block that the plant's people had on a switch with views, as `UnmanagedConfig.born` does."""
+    loghost, sysname = "info-center loghost 192.0.2.254", f"sysname {name}"
+    address = [f"ip address 192.0.2.{number % 250 + 1} 255.255.255.0"]
+    if grammar.code == "huawei":
+        user = [
+            f"local-user plant password irreversible-cipher {VRP_HASH}{number:032x}",
+            "local-user plant service-type ssh",
+        ]
+        blocks = {
+            "": ["snmp-agent community read cipher watchtower", loghost, sysname],
+            "aaa": user,
+            "interface Vlanif1": address,
+        }
+    else:
+        blocks = {
+            "": ["snmp-agent community read watchtower", loghost, sysname],
+            "local-user plant class manage": [f"{HASHED}{number:032x}", "service-type ssh"],
+            "interface Vlan-interface1": address,
+        }
     ports = grammar.platform.physical_ports
     spare = tuple(port for port in range(1, ports + 1) if port not in used_ports)
     if spare:
@@ -296,7 +318,7 @@ class Device:
         return (
             named[-1].split(None, 1)[1].strip('"')
             if named
-            else {"routeros": "MikroTik", "comware": "HPE"}.get(self.platform.grammar, "console")
+            else {"routeros": "MikroTik", "comware": "HPE", "huawei": "HUAWEI"}.get(self.platform.grammar, "console")
         )
 
     def configuration(self) -> Configuration:
@@ -355,8 +377,8 @@ class Device:
 
     def _text(self, state: SwitchState, foreign: UnmanagedConfig) -> str:
         body, tail = self.render(state).rstrip("\n"), ""
-        if Grammar.of(self.platform).code == "comware":
-            return as_displayed(f"{body}\nquit\n{foreign.shown('quit')}")
+        if (display := _DISPLAYS.get(Grammar.of(self.platform).code)) is not None:
+            return display(f"{body}\nquit\n{foreign.shown('quit')}")
         if (
             Grammar.of(self.platform).code == "fastpath"
         ):  # the whole stands between `configure` and this family's last `exit`
@@ -380,6 +402,11 @@ class Device:
             self.foreign = foreign.copy()
 
     @property
+    def never_saved(self) -> bool:
+        """Return whether nothing was saved since the factory."""
+        return self._startup[1].from_factory and not self._startup[1].blocks
+
+    @property
     def serves_ssh(self) -> bool:
         """Return whether its SSH server runs: of one from the factory, once it has a key, an address and is told to."""
         if not self.foreign.from_factory:
@@ -388,7 +415,7 @@ class Device:
             system = self.system
             return system.has_own_address and not system.of("no-ssh")
         lines = {line for block in self.foreign.blocks.values() for line in block}
-        server = lines & {"ip ssh server", "ssh server enable"}
+        server = lines & {"ip ssh server", "ssh server enable", "stelnet server enable"}
         return self.has_host_key and bool(server) and any(each.startswith("ip address ") for each in lines)
 
     @property

@@ -12,6 +12,7 @@ import asyncssh
 from tagloom.lab.comware_console import ComwareConsole
 from tagloom.lab.console import FAMILIES, Console
 from tagloom.lab.faults import BOOTS, LASTING
+from tagloom.lab.huawei_console import HuaweiConsole
 from tagloom.lab.manners import Mannered, manner
 from tagloom.lab.routeros_console import RouterOsConsole
 from tagloom.lab.shell_console import ShellConsole
@@ -109,7 +110,8 @@ def mannered(device: Device, console: Console | ShellConsole | RouterOsConsole) 
 
 def console_of(device: Device, *, serial: bool = False, known: bool = False) -> Console:
     """Return a session at a console of modes, of the kind that the switch's family has."""
-    kind = ComwareConsole if Grammar.of(device.platform).code == "comware" else Console
+    kinds: dict[str, type[Console]] = {"comware": ComwareConsole, "huawei": HuaweiConsole}
+    kind = kinds.get(Grammar.of(device.platform).code, Console)
     return kind(device, serial=serial, known=known)
 
 

@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from tagloom.platforms import Platform
 
 _ROW = re.compile(r"(\d{1,4})\s+((?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}|(?:[0-9A-Fa-f]{4}\.){2}[0-9A-Fa-f]{4})\s+(.*)")
-_HYPHENS = re.compile(r"((?:[0-9A-Fa-f]{4}-){2}[0-9A-Fa-f]{4})\s+(\d{1,4})\s+Learned\s+(\S+)\s+\S+")  # Comware
-_HYPHENS_HEAD = re.compile(r"\bMAC Address\s+VLAN ID\s+State\b", re.IGNORECASE)
+_MAC = r"((?:[0-9A-Fa-f]{4}-){2}[0-9A-Fa-f]{4})"
+_HYPHENS = (  # head and row of a family's table
+    (r"\bMAC Address\s+VLAN ID\s+State\b", rf"{_MAC}\s+(\d{{1,4}})\s+Learned\s+(\S+)\s+\S+"),  # Comware
+    (r"\bMAC Address\s+VLAN/VSI\S*\s+Learned-From\b", rf"{_MAC}\s+(\d{{1,4}})/\S+\s+(\S+)\s+dynamic"),  # Huawei
+)
 _HEAD = re.compile(r"\bVlan\b.*\bMac Address\b", re.IGNORECASE)
 _TERSE = re.compile(r"\d{1,6}[ \t]+((?:[A-Z]{1,6}[ \t]+){0,6})(\S+=.*)")
 _LEARNT = {"dynamic", "learned"}
@@ -32,8 +35,8 @@ def learnt_on_page(platform: Platform, text: str) -> dict[tuple[int, int], int] 
         return _of_bridge(platform, text)
     if not platform.has_modes:
         return _of_routeros(platform, text)
-    if _HYPHENS_HEAD.search(text):
-        rows = [row for line in text.splitlines() if (row := _HYPHENS.fullmatch(line.strip()))]
+    if pattern := next((row for head, row in _HYPHENS if re.search(head, text, re.IGNORECASE)), ""):
+        rows = [row for line in text.splitlines() if (row := re.fullmatch(pattern, line.strip()))]
         named = [(int(row[2]), parse_mac(row[1]), platform.port_number(row[3])) for row in rows]
         return {(vlan, mac): port for vlan, mac, port in named if port}
     if not _HEAD.search(text):

@@ -153,6 +153,11 @@ class Platform:
         return int(family(self.grammar).get("discard_pvid", 4095)) if self.grammar else 4095
 
     @property
+    def drops_strange_senders(self) -> bool:
+        """Return whether it drops frames whose sender is pinned at another port than they come in by."""
+        return bool(self.grammar) and bool(family(self.grammar, self.firmware).get("drops_strange_senders"))
+
+    @property
     def bounces(self) -> frozenset[str]:
         """Return the cells, by their names, a line on which may take its link down for a moment."""
         return frozenset(family(self.grammar, self.firmware)["bounces"] if self.grammar else ())

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tagloom.platforms import Platform
 
 FILE = "first-contact.j2"
-_OPENS = ("interface ", "crypto key pubkey-chain ", "user-key ", "local-user ", "line ")
+_OPENS = ("interface ", "crypto key pubkey-chain ", "user-key ", "local-user ", "line ", "aaa", "user-interface ")
 KEY_ROW = 40  # characters of a key in a line, as a CBS350 writes its own (public GitHub file 13367031994)
 ROUTEROS_AUTH, ROUTEROS_PRIV = ("SHA", "MD5"), ("AES", "DES")  # of SNMPv3: MikroTik's manual, SNMP, community
 PASSWORD, AUTH_PASSWORD, PRIV_PASSWORD, COMMUNITY = (
@@ -85,6 +85,7 @@ def first_contact_lines(
         snmp=contact.snmp,
         key_rows=textwrap.wrap(contact.user_key, KEY_ROW),
         family=family,
+        firmware=dict(platform.firmware),
         ports=names,
     )
     return tuple(line.strip() for line in text.splitlines() if line.strip())

@@ -48,7 +48,7 @@ MODE_LINES = {
     "mode_trunk": PortMode.TRUNK,
 }
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
-_SPACED_VLANS = re.compile(r"(?<=\bvlan )\d{1,4}(?: to \d{1,4}| \d{1,4})+(?= |$)")  # vlan 1 3 to 5
+_SPACED_VLANS = re.compile(r"(?:(?<=\bvlan )|(?<=\bbatch ))\d{1,4}(?: to \d{1,4}| \d{1,4})+(?= |$)")  # vlan 1 3 to 5
 
 
 class ContextKind(StrEnum):
@@ -142,7 +142,7 @@ class SessionWords:
 
     `enable` and `clock` are "" where there is nothing of the kind; `leave` leaves one context and `end` all of them;
     `negation` takes a line away, `comment` begins a line that says nothing. `brackets` says that prompts are
-    ``<NAME>`` and ``[NAME-context]``, not ``NAME#`` and ``NAME(context)#``. `names_host` begins the line that names the
+    ``<NAME>`` and ``[NAME-context]``, not ``NAME#`` and ``NAME(context)#``, `confirms` that some lines are asked about. `names_host` begins the line that names the
     switch, `shows` are pages to be recorded, `versions` say what it is; a `?` is typed behind `helps`.
     """
 
@@ -150,6 +150,7 @@ class SessionWords:
     configure: str = "configure"
     leave: str = "exit"
     end: str = "end"
+    confirms: bool = False
     negation: str = "no"
     comment: str = "!"
     running: str = "show running-config"
@@ -171,6 +172,8 @@ class Grammar:
     `understood` keeps, by context, what lines were found to mean. `switchwide` are the cells that one line sets on all
     ports at once. `lldp` says how LLDP is switched on (`lines`, in context `in`) and shown (`neighbours`).
     `changes_by_access` says that trunk and general ports become each other by way of access mode alone,
+    `changes_from_defaults` that any change of mode leads from VLAN 1 alone to VLAN 1 alone, `discards_into_vlan_1` that the
+    PVID that discards untagged frames does so outside VLAN 1 alone,
     `promises_vlans` that a port may be said to be in VLANs that are not there yet, `shows_spanning_tree` that a
     running-config without a word of it means that spanning tree is off.
     `scheduled_reload` says how the switch is told to reload at a set time, None where nobody knows.
@@ -204,6 +207,8 @@ class Grammar:
         )
         self.falls_through: bool = self._data["blocks_fall_through"]
         self.changes_by_access: bool = self._data.get("modes_change_by_access", False)
+        self.changes_from_defaults: bool = self._data.get("modes_from_defaults", False)
+        self.discards_into_vlan_1: bool = self._data.get("discards_into_vlan_1", False)
         self.promises_vlans: bool = self._data.get("promises_vlans", False)
         self.shows_spanning_tree: bool = self._data.get("shows_spanning_tree", False)
         self.name_length: int = self._data["name_length"]
@@ -288,8 +293,8 @@ class Grammar:
         if context.kind is ContextKind.VLAN_DATABASE:
             return self.line("vlan_database")
         if context.kind is ContextKind.INTERFACE_VLAN:
-            if "interface_vlan" in self.lines:
-                return self.line("interface_vlan", vlan=context.vlan)
+            if view := next((key for key in ("interface_vlan", "vlan_view") if key in self.lines), ""):
+                return self.line(view, vlan=context.vlan)
             return self.line("vlan_create", vlans=[context.vlan])
         several = "_range" if len(context.ports) > 1 else ""
         if context.ports[0] > self.platform.physical_ports and "channel" in self.lines:

@@ -209,6 +209,10 @@ class Interpreter:
         self.context = Context(ContextKind.INTERFACE_VLAN, vlan=vlans[0]) if len(vlans) == 1 else VLAN_DATABASE
         return Outcome(OutcomeKind.CONTEXT, line.done)
 
+    def _view_vlan(self, line: Line, values: list[Any]) -> Outcome:
+        """Enter the block of a VLAN, and make the VLAN if it is not there."""
+        return self._create_vlans(replace(line, enters=True), [values])
+
     def _delete_vlans(self, line: Line, values: list[Any]) -> Outcome:
         if DEFAULT_VLAN in values[0]:
             raise _RefusedError("default_vlan")
@@ -242,6 +246,8 @@ class Interpreter:
             was = editor.mode[port - 1]
             if self.grammar.changes_by_access and {was, mode} == {PortMode.TRUNK, PortMode.GENERAL}:
                 raise _RefusedError("not_access")
+            if self.grammar.changes_from_defaults and was is not mode and not self._is_plain(port):
+                raise _RefusedError("not_default")
         for port in self.context.ports:
             was, editor.mode[port - 1] = editor.mode[port - 1], mode
             if mode in (was, PortMode.GENERAL):
@@ -254,6 +260,12 @@ class Interpreter:
             editor.set_pvid(port, native)
             editor.frames[port - 1], editor.ingress_filter[port - 1] = Frames.ALL, True
         return _done(line)
+
+    def _is_plain(self, port: int) -> bool:
+        """Return whether a port is in VLAN 1, untagged, and in no other."""
+        joined = {vlan: members[port] for vlan, members in self.editor.members.items() if members.get(port)}
+        plain = {DEFAULT_VLAN: Membership.UNTAGGED}
+        return self.editor.pvid[port - 1] == DEFAULT_VLAN and joined == plain and port not in self.promised
 
     def _open_trunk(self, line: Line, _: list[Any]) -> Outcome:
         """Make a trunk that carries every VLAN there is or will be, until a list says which."""
@@ -491,6 +503,7 @@ class Interpreter:
         "channel_range": _enter_interface,
         "interface_vlan": _enter_interface_vlan,
         "vlan_create": _create_vlans,
+        "vlan_view": _view_vlan,
         "vlan_delete": _delete_vlans,
         "vlan_name": _name_vlan,
         "no_vlan_name": _name_vlan,

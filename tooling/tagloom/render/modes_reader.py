@@ -9,7 +9,7 @@ from tagloom.platforms.factory import factory
 from tagloom.platforms.grammar import CONFIG, Context, Grammar
 from tagloom.platforms.harmless import harmless
 from tagloom.platforms.interpreter import Interpreter, Outcome, OutcomeKind
-from tagloom.records.switch_state import PortMode
+from tagloom.records.switch_state import DEFAULT_VLAN, DISCARD_PVID, PortMode
 from tagloom.render.console_text import NOISE, PROMPT
 from tagloom.render.parsed import Parsed, UnknownLine
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _OPEN_TRUNK = "carries every VLAN that will be, tagloom's too: say which by {}"
 _CHECKED = "drops frames of senders pinned at other ports, until it is told: {}"
+_DISCARDS = "takes untagged frames into VLAN 1, of which the port is a member: it has no VLAN of this number"
 _OPENERS = ("interface ", "vlan database")
 
 
@@ -68,6 +69,9 @@ class _Reader:
         self.straight = True
         self._open_trunks: dict[int, UnknownLine] = {}
         self._hybrids: dict[int, UnknownLine] = {}  # the line that made a port one, where such ports look at senders
+        self._discards: dict[
+            int, UnknownLine
+        ] = {}  # the line by which a port drops untagged frames, outside VLAN 1 alone
         self._block = ""  # the line that opened the block
         self._passing = False  # whether the block is not of our ports and VLANs
         self._ended = False  # whether a "!" may have ended the block
@@ -136,6 +140,11 @@ class _Reader:
             for port in self.interpreter.context.ports:
                 if self.interpreter.editor.mode[port - 1] is PortMode.GENERAL:
                     self._hybrids.setdefault(port, UnknownLine(number, self._block, line, until, (port,)))
+
+        if self.interpreter.grammar.discards_into_vlan_1:
+            for port in self.interpreter.context.ports:
+                if self.interpreter.editor.pvid[port - 1] == DISCARD_PVID:
+                    self._discards.setdefault(port, UnknownLine(number, self._block, line, _DISCARDS, (port,)))
 
     def _open_ports(self) -> set[int]:
         return self.interpreter.open_trunks.union(self.interpreter.promised)
@@ -223,6 +232,12 @@ class _Reader:
             line
             for port, line in sorted(self._hybrids.items())
             if interpreter.editor.mode[port - 1] is PortMode.GENERAL and port not in interpreter.unchecked
+        )
+        editor = interpreter.editor
+        self.unknown.extend(
+            line
+            for port, line in sorted(self._discards.items())
+            if editor.pvid[port - 1] == DISCARD_PVID and editor.members[DEFAULT_VLAN].get(port)
         )
         unknown = tuple(sorted(self.unknown, key=lambda each: each.number))
         foreign = tuple(self.foreign)

@@ -25,6 +25,10 @@ _Line = tuple[str, "tuple[Change, ...]"]  # a line, and the cells it changes
 
 _STEP_OF = {cell_and_value: key for key, cell_and_value in PORT_LINES.items()}
 _STEP_OF_MODE = {mode: key for key, mode in MODE_LINES.items()}
+_LINE_OF = {
+    "leave_default": "leave",
+    "join_default": "join_untagged",
+}  # steps of VLAN 1, by the line they are written by
 _GENERAL_ONLY = {Cell.FRAMES: Frames.ALL, Cell.INGRESS_FILTER: True}  # with what a port in any other mode has
 _PLAIN_CELLS = PORT_CELLS.keys() - {Cell.MODE, Cell.PVID, Cell.LAG, Cell.FLOODING, Cell.LEARNING}
 
@@ -194,9 +198,11 @@ def _taken_along(todo: _Changes) -> list[Change]:
 def _write_memberships(todo: _Changes) -> None:
     lists: dict[tuple[str, int], list[Change]] = {}  # by (step, port)
     natives: dict[int, dict[int, list[Change]]] = {}  # port outside general mode -> its one untagged VLAN
+    plain = _made_plain(todo)
     for change in todo.cells[Cell.MEMBER]:
-        port, vlan, mode = change.port, change.vlan, todo.mode(change.port)
-        if vlan in todo.deleted:
+        port, vlan = change.port, change.vlan
+        mode = PortMode.GENERAL if port in plain else todo.mode(port)
+        if vlan in todo.deleted and port not in plain:
             continue
         if mode is not PortMode.GENERAL and change.after == Membership.UNTAGGED:
             natives.setdefault(port, {}).setdefault(vlan, []).append(change)
@@ -207,6 +213,8 @@ def _write_memberships(todo: _Changes) -> None:
             continue  # joining its VLAN makes an access port leave any other
         if mode is PortMode.TRUNK:
             step = "trunk_join" if change.after else "trunk_leave"
+        elif change.after and port in plain:
+            step = "join_default"
         elif change.after:
             step = "join_untagged" if change.after == Membership.UNTAGGED else "join_tagged"
         else:
@@ -214,10 +222,10 @@ def _write_memberships(todo: _Changes) -> None:
         if step != "trunk_leave" or change.before == Membership.TAGGED:
             lists.setdefault((step, port), []).append(change)
     for (step, port), changes in lists.items():
-        todo.add_vlans(step, _at(port), changes, line="leave" if step == "leave_default" else "")
+        todo.add_vlans(step, _at(port), changes, line=_LINE_OF.get(step, ""))
     leaving = {change.port for change in todo.cells[Cell.MODE] if change.before == PortMode.GENERAL}
     for change in todo.cells[Cell.PVID]:
-        mode = todo.mode(change.port)
+        mode = PortMode.GENERAL if change.port in plain else todo.mode(change.port)
         if mode is PortMode.GENERAL or (mode is PortMode.TRUNK and change.port in leaving):
             # a new trunk takes its PVID along, and nothing else
             todo.add("pvid", _at(change.port), (change,), vlan=change.after)
@@ -228,6 +236,24 @@ def _write_memberships(todo: _Changes) -> None:
             todo.refuse(port)
         step = "access_vlan" if todo.mode(port) is PortMode.ACCESS else "trunk_native"
         todo.add(step, _at(port), chain.from_iterable(wanted.values()), vlan=min(wanted))
+
+
+def _made_plain(todo: _Changes) -> set[int]:
+    """Return the ports that leave general mode where that asks for VLAN 1 alone: they go there by general mode's lines.
+
+    Raises PlanError for a port that has another VLAN before or after a change of its mode: it would pass through VLAN 1.
+    """
+    if not todo.grammar.changes_from_defaults:
+        return set()
+    changing = {change.port: change.before for change in todo.cells[Cell.MODE]}
+    for change in todo.cells[Cell.PVID]:
+        general = changing.get(change.port) == PortMode.GENERAL
+        if change.port in changing and (change.after if general else change.before) != DEFAULT_VLAN:
+            rule = f"a {todo.grammar.platform.title} changes what a port is in VLAN 1 alone"
+            raise PlanError(
+                rule, _where(todo.grammar, _at(change.port)), "put it into VLAN 1 by hand, while nothing depends on it"
+            )
+    return {port for port, before in changing.items() if before == PortMode.GENERAL}
 
 
 def without_floods_by_port(grammar: Grammar, port: int) -> PlanError:

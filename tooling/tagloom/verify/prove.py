@@ -22,9 +22,11 @@ from tagloom.verify.foreign import cycle_with_foreign, foreign_frames, host_vlan
 from tagloom.verify.foreign_reach import unguarded_vlans
 from tagloom.verify.forwarding import addressed, forwarding, hop_names
 from tagloom.verify.isolation import isolation, strays
+from tagloom.verify.strange_senders import dropped_as_strange
 from tagloom.verify.transient_ports import transient_hosts, with_transient_tags
 from tagloom.verify.unicast import count, walk
 from tagloom.verify.uplinks import NO_UPLINKS, floods_to_uplinks
+from tagloom.verify.wave import follow_frames
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -151,6 +153,7 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
       802.3x flow control (Dally and Seitz 1987); whether that and no storm also hold when hosts send tagged frames;
     - with several networks the above among the hosts of each, the dependencies of all together; and no frame of a host,
       untagged or tagged, reaches a port of another network;
+    - no switch that looks up senders drops a frame whose sender it has pinned at another port;
     - cable ends fit, those of an aggregated link are bound at both; limits hold; spanning tree blocks nothing;
     - no other port that could be up is in the fabric's VLANs; no foreign frame from one storms or reaches a host.
     A link that the fabric declares down carries nothing, so pairs whose path crosses one are lost; to judge states for
@@ -175,6 +178,7 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     storm = any(each.storm for each in frames)
     if storm and not any(part.storm for part in parts):
         findings.append(Finding("broadcast", "no storm", "copies from a port of a host that comes or goes circulate"))
+    findings += dropped_as_strange(fabric, state, {}, follow_frames)
     findings += _storm_and_host_findings(model, foreign)
     named = tuple(channel_name(fabric, c) for c in cycle)
     if named:

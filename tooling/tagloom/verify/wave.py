@@ -16,7 +16,8 @@ independent. So no interleaving is ever enumerated. What is checked of the union
    from (2), since a flood includes the path of each unicast (lemma 3); else each host must be reached whatever
    positions are met;
 4. unless the plan allows duplicates, no choice of positions delivers more copies than there are other hosts;
-5. with several networks, 2 to 4 hold among the hosts of each, and networks that were isolated stay so (see
+5. no switch that looks up senders drops a frame for its sender (see `strange_senders`);
+6. with several networks, 2 to 4 hold among the hosts of each, and networks that were isolated stay so (see
    `isolation_wave`).
 
 `ProofAssumptions` weakens two of these. Without PAUSE nothing can deadlock; instead of (1) the frame states of each
@@ -43,6 +44,7 @@ from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions, WaveProof
 from tagloom.verify.guard import guard
 from tagloom.verify.interleaving import NOWHERE, InterleavingModel, interleaving, reachable
 from tagloom.verify.isolation_wave import leaks_of_wave
+from tagloom.verify.strange_senders import dropped_as_strange
 from tagloom.verify.transient_ports import transient_hosts, with_transient_tags
 
 if TYPE_CHECKING:
@@ -83,7 +85,8 @@ def prove_wave(
     """
     proof = prove_frames(fabric, before, lines, duplicates_allowed=duplicates_allowed, assumptions=assumptions)
     leaks = leaks_of_wave(with_transient_tags(fabric, assumptions.transient_tags), before, lines)
-    return replace(proof, findings=(*proof.findings, *leaks, *guard(fabric, before, lines, assumptions)))
+    dropped = dropped_as_strange(fabric, before, lines, follow_frames)
+    return replace(proof, findings=(*proof.findings, *dropped, *leaks, *guard(fabric, before, lines, assumptions)))
 
 
 def prove_frames(

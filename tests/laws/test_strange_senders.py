@@ -1,0 +1,88 @@
+"""Switches that drop frames of senders pinned elsewhere: what is proven is what frames do, in every interleaving."""
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from fabrics import ROOT, SMALL_FABRICS, make_fabric
+from tagloom.errors import PlanError
+from tagloom.lab.dataplane import Dataplane
+from tagloom.pipeline import plan
+from tagloom.records.change import apply_changes, difference
+from tagloom.records.lines import Lines
+from tagloom.records.switch_state import SwitchEditor
+from tagloom.verify import prove_wave, verify
+
+TEMPLATES = ROOT / "templates"
+LOOKS = "huawei-s5731-s24t4x"
+
+
+def looking(fabric, which=None):
+    """Give a fabric's switches, or those of some numbers, a model that looks at senders."""
+    switches = [replace(s, model=LOOKS) if which is None or n in which else s for n, s in enumerate(fabric.switches)]
+    return replace(fabric, switches=tuple(switches))
+
+
+def strange(findings):
+    return [each for each in findings if "of such senders" in str(each)]
+
+
+def drops(plain, fabric, state):
+    """Send every frame, and return whether one does otherwise on switches that look at senders."""
+    plane, free = Dataplane(fabric, state), Dataplane(plain, state)
+    names = [host.name for host in fabric.hosts]
+    floods = any(plane.broadcast(a).path != free.broadcast(a).path for a in names)
+    return floods or any(plane.unicast(a, b).path != free.unicast(a, b).path for a in names for b in names if a != b)
+
+
+@pytest.mark.parametrize("assignment", ["fixed", "renamed", "pinned"])
+@pytest.mark.parametrize(("family", "dims", "more"), SMALL_FABRICS, ids=str)
+def test_a_plan_is_proven_on_such_switches_if_and_only_if_they_drop_no_frame(family, dims, more, assignment):
+    plain = make_fabric(family, *dims, **more)
+    try:
+        build = plan(plain, TEMPLATES, assignment=assignment, texts=False)[0]
+    except PlanError:
+        pytest.skip("no such plan")
+    for which in (None, {0}, {1, 2}):
+        fabric = looking(plain, which)
+        assert bool(strange(verify(fabric, build.state).findings)) == drops(plain, fabric, build.state)
+
+
+def test_fixed_and_a_single_tree_never_meet_a_sender_elsewhere_and_pinned_on_a_mesh_does():
+    for assignment, routing, meets in (("fixed", "auto", False), ("pinned", "tree", False), ("pinned", "auto", True)):
+        plain = make_fabric("mesh", 3, 2)
+        build = plan(plain, TEMPLATES, assignment=assignment, routing=routing, texts=False)[0]
+        found = strange(verify(looking(plain), build.state).findings)
+        assert bool(found) is meets
+        assert all("--assignment fixed" in str(each) for each in found)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_entries_moved_one_by_one_are_proven_only_where_no_order_of_lines_drops_a_frame(seed):
+    """Move some entries of a plan to other ports, or take them away: each interleaving is followed, frame by frame."""
+    chance = random.Random(seed)
+    plain = make_fabric(*chance.choice([("mesh", 3, 2), ("ring", 4), ("complete", 4)]))
+    before = plan(plain, TEMPLATES, assignment=chance.choice(["fixed", "renamed"]), texts=False)[0].state
+    fabric, after = looking(plain), {}
+    for name, held in before.items():
+        editor = SwitchEditor.of(held)
+        for vlan, mac in chance.sample(sorted(editor.entries), min(2, len(editor.entries))):
+            members = sorted(p for p, how in editor.members[vlan].items() if how)
+            editor.set_entry(vlan, mac, chance.choice([(), (chance.choice(members),)]))
+        after[name] = editor.freeze()
+    changes = {name: list(difference(before[name], after[name])) for name in before}
+    lines = {
+        name: Lines.of([(at, (change,)) for at, change in enumerate(each, start=1)])
+        for name, each in changes.items()
+        if each
+    }
+    found = strange(prove_wave(fabric, before, lines).findings)
+    for _ in range(40):
+        state, left = dict(before), {name: list(each) for name, each in changes.items() if each}
+        while left:
+            name = chance.choice(sorted(left))
+            state[name] = apply_changes(state[name], (left[name].pop(0),))
+            left = {each: rest for each, rest in left.items() if rest}
+            if drops(plain, fabric, state):
+                assert found, (name, state[name].entry_port)
