@@ -27,6 +27,7 @@ MODELS = (
     "linux-bridge",
     "mikrotik-crs326-24g-2s",
     "hpe-5130-24g-4sfp",
+    "huawei-s5731-s24t4x",
 )
 REAL = os.environ.get("TAGLOOM_SWITCH", "")
 

@@ -32,6 +32,7 @@ FREE = {
     "n-series": "gi1/0/20,gi1/0/21",
     "cisco-cbs350-24t-4g": "gi20,gi21",
     "hpe-5130-24g-4sfp": "GE1/0/20,GE1/0/21",
+    "huawei-s5731-s24t4x": "GE0/0/20,GE0/0/21",
 }
 RECORDED = [*sorted((ROOT / "tests/data/transcripts").glob("*.json"))]
 RECORDED += [Path(os.environ["TAGLOOM_TRANSCRIPT"])] if os.environ.get("TAGLOOM_TRANSCRIPT") else []

@@ -366,7 +366,8 @@ def make(home: Path) -> None:
         shutil.copy(ROOT / "tests" / "data" / "infiniband" / "ring" / name, home / place)
     shutil.copy(home / "subnet" / "opensm.fdbs", home / "nodes")
     shutil.copytree(ROOT / "tests" / "data" / "netbox", home / "netbox")
-    shutil.copy(ROOT / "tests" / "render" / "transcripts" / "comware.cfg", home / "comware.cfg")
+    for name in ("comware.cfg", "huawei.cfg"):
+        shutil.copy(ROOT / "tests" / "render" / "transcripts" / name, home / name)
     arrays = {"ends": [[0, 1], [1, 0]], "group": [[0], [-2]], "first": [0, 1], "members": [0], "senders": [1, 1]}
     (home / "arrays").mkdir()
     np.savez(home / "arrays" / "tables.npz", **{name: np.array(some, np.int32) for name, some in arrays.items()})
@@ -414,6 +415,7 @@ READERS = (
     Reader("fabric of a build", "b/fabric.yml", lambda: read_build(Path("b"), states=False)),
     Reader("configuration", "b/configs/s0.cfg", command("verify b")),
     Reader("configuration of Comware", "comware.cfg", lambda: read_text_of("hpe-5130-24g-4sfp", Path("comware.cfg"))),
+    Reader("configuration of Huawei", "huawei.cfg", lambda: read_text_of("huawei-s5731-s24t4x", Path("huawei.cfg"))),
     Reader("rollout", "r/rollout.json", lambda: (waves.read_sequence(Path("r")), waves.downtime(Path("r")))),
     Reader("rollout for a forecast", "r/rollout.json", command("predict c --rollout r")),
     Reader("settings", "s.json", command("plan f.yml --settings s.json -o p --no-texts")),

@@ -41,7 +41,9 @@ def test_a_switch_that_holds_group_entries(model, templates, golden):
 
 def test_no_reviewed_text_is_one_that_nothing_makes(golden):
     plans = [f"mesh-2x2-{assignment}-{model}" for model, assignment in CASES]
-    golden.check_names(".", [*plans, *(f"ring-5-renamed-{model}" for model in RINGS), "comware", "errors", "render"])
+    golden.check_names(
+        ".", [*plans, *(f"ring-5-renamed-{model}" for model in RINGS), "comware", "huawei", "errors", "render"]
+    )
 
 
 def test_a_stale_text_fails_until_it_is_renewed(tmp_path):

@@ -29,8 +29,8 @@ from waiting import until
 MODELS = ["powerconnect-5324", "powerconnect-5548", "powerconnect-6248", "n-series"]
 CISCOS = ["cisco-sg300-28", "cisco-cbs350-24t-4g"]  # which have a user from the factory
 ROUTEROS = "mikrotik-crs326-24g-2s"  # which has a user without a password, and keeps each line as it takes it
-COMWARE = "hpe-5130-24g-4sfp"
-ALL = [*MODELS, *CISCOS, COMWARE, ROUTEROS]
+COMWARE, HUAWEI = "hpe-5130-24g-4sfp", "huawei-s5731-s24t4x"
+ALL = [*MODELS, *CISCOS, COMWARE, HUAWEI, ROUTEROS]
 ADDRESS = ["interface vlan 1", "ip address 192.0.2.9 255.255.255.0", "exit"]
 GLOBAL_ADDRESS = ["ip address 192.0.2.9 255.255.255.0"]  # of a 62xx
 USER = ["username ops password first-day level 15", "crypto key generate rsa", "ip ssh server"]
@@ -182,7 +182,7 @@ KINDS = [(number, kind) for number in range(len(ALL)) for kind in ("serial", "te
 
 
 @pytest.mark.parametrize(
-    ("number", "kind"), few(KINDS, 0, 7, 11, 12, 13, 14, 15), ids=str
+    ("number", "kind"), few(KINDS, 0, 7, 11, 12, 13, 14, 15, 16, 17), ids=str
 )  # all grammars' roots, both wires
 def test_bootstrap_brings_a_switch_from_the_factory_to_the_inventorys_login(factory, number, kind, tmp_path, capfd):
     place = site(factory, tmp_path / "site")
@@ -191,7 +191,7 @@ def test_bootstrap_brings_a_switch_from_the_factory_to_the_inventorys_login(fact
     assert page["known_hosts"] == str(place / "known_hosts")
     text = login(place, number, "ops", "first-day-9", process.read_info(factory))
     assert re.search(rf"(hostname|sysname) s{number}\b|identity set name=s{number}\b", text)
-    of_snmp = r"snmp-server user lab tagloom (auth-sha|v3 auth sha)|name=lab security=private|usm-user v3 lab tagloom"
+    of_snmp = r"snmp-server user lab tagloom (auth-sha|v3 auth sha)|name=lab security=private|usm-user v3 lab (group )?tagloom"
     assert re.search(of_snmp, text)
     assert "lldp" in text
     process.reboot(factory, f"s{number}")
@@ -457,10 +457,14 @@ def test_what_is_pasted_has_no_password_unless_it_is_asked_for(rack, tmp_path, c
     for number in range(len(ALL) - 1):
         text = (out / f"s{number}.txt").read_text()
         says = f"username ops password {PASSWORD} {'level' if number < len(MODELS) else 'privilege'} 15"
-        assert (f"password simple {PASSWORD}" if ALL[number] == COMWARE else says) in text
+        says = {COMWARE: f"password simple {PASSWORD}", HUAWEI: f"irreversible-cipher {PASSWORD}"}.get(
+            ALL[number], says
+        )
+        assert says in text
         assert "first-day" not in text
         assert "lab-auth-password" not in text
-        assert text.endswith("save force\n" if ALL[number] == COMWARE else "copy running-config startup-config\n")
+        saves = {COMWARE: "save force\n", HUAWEI: "\nsave\n"}
+        assert text.endswith(saves.get(ALL[number], "copy running-config startup-config\n"))
     text = (out / f"s{len(ALL) - 1}.txt").read_text()
     assert f'/user add name="ops" group=full password="{PASSWORD}"' in text
     assert "first-day" not in text

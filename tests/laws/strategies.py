@@ -38,7 +38,7 @@ def switch_states(draw: st.DrawFn, platform: Platform) -> SwitchState:
     vlan_ids = st.one_of(st.integers(2, 9), st.integers(2, platform.max_vlan_id))
     for vlan in draw(st.lists(vlan_ids, unique=True, max_size=8)):
         editor.create_vlan(vlan)
-        editor.name_vlan(vlan, draw(NAMES))
+        editor.name_vlan(vlan, draw(NAMES)[: grammar.name_length])
     vlans = sorted(editor.vlans)
     flows = [
         flow for flow, key in zip(FlowControl, ("flow_off", "flow_on", "flow_auto"), strict=True) if grammar.has(key)
@@ -77,7 +77,8 @@ def _draw_vlans(draw: st.DrawFn, editor: SwitchEditor, grammar: Grammar, port: i
             [PortMode.GENERAL, PortMode.GENERAL, PortMode.ACCESS, *([PortMode.TRUNK] * grammar.has("mode_trunk"))]
         )
     )
-    editor.pvid[at] = draw(st.sampled_from(vlans))
+    tied = grammar.changes_from_defaults and mode is not PortMode.GENERAL  # what a port is changes in VLAN 1 alone
+    editor.pvid[at] = draw(st.sampled_from(vlans[:1] if tied else vlans))
     hows = {
         PortMode.GENERAL: list(Membership),
         PortMode.ACCESS: [Membership.NONE],
@@ -90,6 +91,8 @@ def _draw_vlans(draw: st.DrawFn, editor: SwitchEditor, grammar: Grammar, port: i
         return
     if draw(st.booleans()):
         editor.pvid[at] = DISCARD_PVID
+        if grammar.discards_into_vlan_1:
+            editor.set_member(DEFAULT_VLAN, port, Membership.NONE)
     if grammar.has("ingress_off"):
         editor.ingress_filter[at] = draw(st.booleans())
     keys = zip(Frames, ("frames_all", "frames_tagged", "frames_untagged"), strict=True)

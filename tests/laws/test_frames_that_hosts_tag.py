@@ -21,6 +21,7 @@ from tagloom.weave import weave
 from thinned import examples
 
 MODELS = ["linux-bridge", "powerconnect-5324", "powerconnect-6224", "mikrotik-crs326-24g-2s", "hpe-5130-24g-4sfp"]
+MODELS.append("huawei-s5731-s24t4x")
 NOBODY = 0x33_33_00_00_00_01  # a group address that no entry names
 
 

@@ -31,7 +31,11 @@ def pasted(platform, lines):
     console.feed("lab\nlab\nenable\n" if console.family.login_in_shell else f"{words.enable}\n")
     if words.configure not in lines:
         console.feed(f"{words.configure}\n")
-    answers = [console.feed(f"{line}\n") for line in lines if not line.startswith(words.comment)]
+    answers = []
+    for line in lines:
+        if not line.startswith(words.comment):
+            said = console.feed(f"{line}\n")
+            answers.append(said if console.at_prompt else said + console.feed("y\n"))  # some are asked about
     return not any(map(grammar.is_error, answers)), device.editor.freeze()
 
 
@@ -44,6 +48,7 @@ def pasted(platform, lines):
         "powerconnect-6224",
         "n-series",
         "hpe-5130-24g-4sfp",
+        "huawei-s5731-s24t4x",
     ],
 )
 @examples(30)

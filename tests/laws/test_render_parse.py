@@ -35,6 +35,7 @@ EACH_MODEL = pytest.mark.parametrize(
             "linux-bridge",
             "mikrotik-crs326-24g-2s",
             "hpe-5130-24g-4sfp",
+            "huawei-s5731-s24t4x",
         )
         for firmware in (
             (),

@@ -12,6 +12,7 @@ from tagloom.records.switch_state import Frames, Membership, PortMode, SwitchEdi
 
 ROS, FASTPATH, CBS350 = "powerconnect-5324", "powerconnect-6248", "cisco-cbs350-24t-4g"
 COMWARE = "hpe-5130-24g-4sfp"
+HUAWEI = "huawei-s5731-s24t4x"
 G = {ROS: "g", FASTPATH: "1/g"}
 
 
@@ -314,13 +315,23 @@ def test_a_model_without_a_command_line_is_told_so():
         Grammar.of(load("sf-0420g"))
 
 
-@pytest.mark.parametrize("model", [ROS, "powerconnect-5548", "cisco-sg300-28", CBS350, FASTPATH, "n-series", COMWARE])
+@pytest.mark.parametrize(
+    "model", [ROS, "powerconnect-5548", "cisco-sg300-28", CBS350, FASTPATH, "n-series", COMWARE, HUAWEI]
+)
 def test_every_line_has_a_mark_and_every_step_a_place_and_a_reason(model):
     grammar = Grammar.of(load(model))
     assert {line.mark for line in grammar.lines.values()} <= {"confirmed", "confirmed-kin", "likely"}
     placed = [step for phase in grammar.order for step in phase]
     assert len(placed) == len(set(placed))
-    ways_in = {"vlan_database", "interface", "interface_range", "interface_vlan", "channel", "channel_range"}
+    ways_in = {
+        "vlan_database",
+        "interface",
+        "interface_range",
+        "interface_vlan",
+        "vlan_view",
+        "channel",
+        "channel_range",
+    }
     never_sent = {"no_access_vlan", "entry_channel", "trunk_open", "trunk_only"}
     never_sent |= {"trunk_link", "trunk_permit", "trunk_forbid", "trunk_pvid"}
     written = {key for key in grammar.lines if grammar.has(key)} - never_sent - ways_in

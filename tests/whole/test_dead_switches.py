@@ -99,7 +99,7 @@ def test_a_box_from_the_factory_takes_the_place_of_a_dead_switch_and_nobody_else
 
 
 KINS = ["n-series", "powerconnect-6248", "powerconnect-5548", "cisco-sg300-28", "cisco-cbs350-24t-4g"]
-KINS.append("hpe-5130-24g-4sfp")
+KINS += ["hpe-5130-24g-4sfp", "huawei-s5731-s24t4x"]
 
 
 @pytest.mark.parametrize("model", few(KINS, 0, 5))

@@ -1,4 +1,4 @@
-"""One login's conversation with a Huawei switch: Comware's views with VRP's words, and a password before anything else."""
+"""One login's conversation with a Huawei switch: Comware's views with VRP's words, and a first password (sans-I/O)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from tagloom.lab import huawei_pages as pages
-from tagloom.lab.comware_console import ComwareConsole
+from tagloom.lab.comware_console import EXEC, ComwareConsole
 from tagloom.lab.device import VRP_HASH
 from tagloom.platforms.grammar import CONFIG
 
@@ -21,25 +21,19 @@ Set a password and keep it safe. Otherwise you will not be able to login via the
 
 Please configure the login password (8-16)
 """
-_SET = """Warning: The authentication mode was changed to password authentication and the user level was changed to 15 on con0 at the first user login.
-Warning: There is a risk on the user-interface which you login through. Please change the configuration of the user-interface as soon as possible.
-"""
+_SET = (
+    "Warning: The authentication mode was changed to password authentication and the user level was changed to 15 on "
+    "con0 at the first user login.\n"
+    "Warning: There is a risk on the user-interface which you login through. Please change the configuration of the "
+    "user-interface as soon as possible.\n"
+)
 _PASSWORD_LENGTHS = range(8, 17)
 
 
 class HuaweiConsole(ComwareConsole):
-    """Answer the keys of one session on a Huawei switch, in the words of public sessions (grammars/huawei.yml names them)."""
+    """Answer the keys of one session on a Huawei switch, in words of the public sessions that its grammar names."""
 
-    COMMANDS: ClassVar[tuple[str, ...]] = (
-        "display",
-        "quit",
-        "reboot",
-        "reset",
-        "save",
-        "schedule",
-        "screen-length",
-        "system-view",
-    )
+    COMMANDS: ClassVar[tuple[str, ...]] = (*EXEC, "schedule")
     KEYS: ClassVar = "rsa local-key-pair create"
     KEY_QUESTION: ClassVar = (
         "The key name will be: HUAWEI_Host\nThe range of public key size is (512 ~ 2048).\n"

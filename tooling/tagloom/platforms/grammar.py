@@ -142,7 +142,8 @@ class SessionWords:
 
     `enable` and `clock` are "" where there is nothing of the kind; `leave` leaves one context and `end` all of them;
     `negation` takes a line away, `comment` begins a line that says nothing. `brackets` says that prompts are
-    ``<NAME>`` and ``[NAME-context]``, not ``NAME#`` and ``NAME(context)#``, `confirms` that some lines are asked about. `names_host` begins the line that names the
+    ``<NAME>`` and ``[NAME-context]``, not ``NAME#`` and ``NAME(context)#``,
+    `confirms` that some lines are asked about. `names_host` begins the line that names the
     switch, `shows` are pages to be recorded, `versions` say what it is; a `?` is typed behind `helps`.
     """
 
@@ -172,9 +173,9 @@ class Grammar:
     `understood` keeps, by context, what lines were found to mean. `switchwide` are the cells that one line sets on all
     ports at once. `lldp` says how LLDP is switched on (`lines`, in context `in`) and shown (`neighbours`).
     `changes_by_access` says that trunk and general ports become each other by way of access mode alone,
-    `changes_from_defaults` that any change of mode leads from VLAN 1 alone to VLAN 1 alone, `discards_into_vlan_1` that the
-    PVID that discards untagged frames does so outside VLAN 1 alone,
-    `promises_vlans` that a port may be said to be in VLANs that are not there yet, `shows_spanning_tree` that a
+    `changes_from_defaults` that a mode changes in VLAN 1 alone, `discards_into_vlan_1` that the PVID by which a port
+    drops untagged frames brings them into VLAN 1 where the port is in that, `promises_vlans` that
+    a port may be said to be in VLANs that are not there yet, `shows_spanning_tree` that a
     running-config without a word of it means that spanning tree is off.
     `scheduled_reload` says how the switch is told to reload at a set time, None where nobody knows.
     """

@@ -22,7 +22,7 @@ _SECRETS = tuple(
         # Comware
         r"\bsnmp-agent community (?:(?:read|write|simple|cipher) )*",
         r"\bauthentication-mode (?:md5|sha|hmac)[\w-]* (?:(?:simple|cipher) )*",
-        r"\bprivacy-mode (?:3?des|aes)[\w-]* ",
+        r"\bprivacy-mode (?:3?des|aes)[\w-]* (?:(?:simple|cipher) )*",
         r"\bsecurityname ",
         r"\bkey (?:(?:authentication|accounting|authorization) )+(?:(?:simple|cipher) )*",
         r"\bkey (?:simple|cipher) ",

@@ -12,7 +12,7 @@ from tagloom.records.change import PORT_CELLS, Cell
 from tagloom.records.switch_state import DEFAULT_VLAN, DISCARD_PVID, Frames, Membership, PortMode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from tagloom.platforms.grammar import Grammar
     from tagloom.records.change import Change, Value
@@ -211,14 +211,7 @@ def _write_memberships(todo: _Changes) -> None:
             if change.after:
                 todo.refuse(port)
             continue  # joining its VLAN makes an access port leave any other
-        if mode is PortMode.TRUNK:
-            step = "trunk_join" if change.after else "trunk_leave"
-        elif change.after and port in plain:
-            step = "join_default"
-        elif change.after:
-            step = "join_untagged" if change.after == Membership.UNTAGGED else "join_tagged"
-        else:
-            step = "leave_default" if vlan == DEFAULT_VLAN else "leave"
+        step = _step_of_member(change, mode, plain)
         if step != "trunk_leave" or change.before == Membership.TAGGED:
             lists.setdefault((step, port), []).append(change)
     for (step, port), changes in lists.items():
@@ -238,10 +231,21 @@ def _write_memberships(todo: _Changes) -> None:
         todo.add(step, _at(port), chain.from_iterable(wanted.values()), vlan=min(wanted))
 
 
-def _made_plain(todo: _Changes) -> set[int]:
-    """Return the ports that leave general mode where that asks for VLAN 1 alone: they go there by general mode's lines.
+def _step_of_member(change: Change, mode: PortMode, plain: Collection[int]) -> str:
+    """Return the step that writes a membership outside access mode; `plain` ports go back to VLAN 1."""
+    if mode is PortMode.TRUNK:
+        return "trunk_join" if change.after else "trunk_leave"
+    if change.after and change.port in plain:
+        return "join_default"
+    if change.after:
+        return "join_untagged" if change.after == Membership.UNTAGGED else "join_tagged"
+    return "leave_default" if change.vlan == DEFAULT_VLAN else "leave"
 
-    Raises PlanError for a port that has another VLAN before or after a change of its mode: it would pass through VLAN 1.
+
+def _made_plain(todo: _Changes) -> set[int]:
+    """Return the ports that leave general mode where that asks for VLAN 1 alone: general mode's lines lead there.
+
+    Raises PlanError for a port with another VLAN before or after a change of its mode: it would pass through VLAN 1.
     """
     if not todo.grammar.changes_from_defaults:
         return set()

@@ -152,11 +152,13 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
     Assumption(
         "frames pass whatever port their sender's entry names",
         "In its own VLANs a host's address may be pinned at another port than the one its frames come by. A switch "
-        "that looks up senders as well drops them: ExtremeXOS does so (its guide says it), no family here, and "
-        "HPE's and H3C's Comware unless it is told otherwise.",
+        "that looks up senders as well drops them: ExtremeXOS does so (its guide says it), HPE's and H3C's Comware "
+        "unless it is told otherwise, and Huawei's always: there it is proven that no such frame meets it.",
         {
             "comware": "confirmed in documents, not measured: 'undo mac-address static source-check enable' on every "
             "port, which a text must have; a model that refuses the line ends the push",
+            "huawei": "does not apply: its guides say that such frames are dropped, and it is proven of every state and "
+            "every line that there are none",
             "linux-bridge": "likely: a sticky entry stays and the frame goes on (net/bridge/br_fdb.c)",
             "routeros": "likely: where such frames shall be dropped the manual has an ACL rule do so (CRS3xx)",
             ANY: "likely: permanent entries; 'secure' ones drop, and tagloom writes none",
@@ -177,6 +179,8 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
             "linux-bridge": "confirmed: measured on Linux 6.1",
             "comware": "confirmed in documents, not measured: H3C's private VLAN example, "
             "'port hybrid vlan 10 201 to 202 untagged'",
+            "huawei": "confirmed in documents, not measured: 'port hybrid untagged vlan 10 20' in public "
+            "configurations",
             ANY: "likely",
         },
         "two hosts with different PVIDs on one switch, each the other's untagged member: ping both ways",
@@ -255,6 +259,8 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
             "linux-bridge": "confirmed: flooded while stp_state is 0 (net/bridge/br_input.c)",
             "routeros": "likely: flooded while protocol-mode=none",
             "comware": "likely: flooded; 'bpdu-drop any' on a port is a line of its own, which tagloom does not send",
+            "huawei": "confirmed in documents, not measured: 'an interface discards BPDUs by default' of S5720-EI, "
+            "S5731 and others (command reference, bpdu)",
             ANY: "unproven",
         },
         "show spanning-tree: disabled, all fabric ports forwarding; no switch outside that runs one on these ports",
@@ -278,6 +284,7 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
             "linux-bridge": "does not apply: tagloom binds no ports there",
             "routeros": "does not apply: tagloom binds no ports there",
             "comware": "does not apply: tagloom binds no ports there",
+            "huawei": "does not apply: tagloom binds no ports there",
             ANY: "likely: IEEE 802.1AX-2020, 6.2; frames are spread by addresses",
         },
         "two hosts over the port-channel: no duplicates, and none when one cable is pulled at one end",

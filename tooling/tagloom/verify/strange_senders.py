@@ -1,7 +1,7 @@
 """Prove that no switch drops a frame because its sender is pinned at another port than the frame comes in by.
 
-Such switches look up senders as well as destinations (Huawei's Ethernet switching guide: once an interface is bound to a
-MAC address, the others discard frames from it), and have no line against it.
+Such switches look up senders as well as destinations (Huawei's Ethernet switching guide: once an interface is bound to
+a MAC address, the others discard frames from it), and have no line against it.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def dropped_as_strange(
     """Return findings for frames that a switch may drop at some of `lines`, or in `before` where there are none.
 
     `follow` follows all copies of a host's frames, as `follow_frames` does. Frames to addresses that no entry names
-    flood, and their copies include the path of each unicast (lemma 3 of `wave`) unless a port floods nothing; then those
-    to each host are followed, too. A frame may meet each switch at any of its lines: an entry at any line counts.
+    flood, and their copies include the path of each unicast (lemma 3 of `wave`) unless a port floods nothing; then
+    those to each host are followed, too. A frame may meet each switch at any of its lines: an entry at any line counts.
     """
     looking = np.array([switch.up and platforms.of(switch).drops_strange_senders for switch in fabric.switches])
     found: list[Finding] = []
