@@ -157,8 +157,8 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
         {
             "comware": "confirmed in documents, not measured: 'undo mac-address static source-check enable' on every "
             "port, which a text must have; a model that refuses the line ends the push",
-            "huawei": "does not apply: its guides say that such frames are dropped, and it is proven of every state and "
-            "every line that there are none",
+            "huawei": "does not apply: its guides say that such frames are dropped; it is proven of every state "
+            "and every line that there are none",
             "linux-bridge": "likely: a sticky entry stays and the frame goes on (net/bridge/br_fdb.c)",
             "routeros": "likely: where such frames shall be dropped the manual has an ACL rule do so (CRS3xx)",
             ANY: "likely: permanent entries; 'secure' ones drop, and tagloom writes none",
