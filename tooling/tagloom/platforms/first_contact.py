@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tagloom.platforms import Platform
 
 FILE = "first-contact.j2"
-_OPENS = ("interface ", "crypto key pubkey-chain ", "user-key ", "local-user ", "line ", "aaa", "user-interface ")
+_OPENS = ("interface ", "crypto key pubkey-chain ", "user-key ", "local-user ", "line ", "user-interface ")
 KEY_ROW = 40  # characters of a key in a line, as a CBS350 writes its own (public GitHub file 13367031994)
 ROUTEROS_AUTH, ROUTEROS_PRIV = ("SHA", "MD5"), ("AES", "DES")  # of SNMPv3: MikroTik's manual, SNMP, community
 PASSWORD, AUTH_PASSWORD, PRIV_PASSWORD, COMMUNITY = (
@@ -127,7 +127,7 @@ def _global_lines(platform: Platform, version: str, digit: str) -> list[str]:
             break
         if depth == 0:
             at_config.append(line)
-        depth += -1 if line == words.leave else int(line.startswith(_OPENS))
+        depth += -1 if line == words.leave else int(line == "aaa" or line.startswith(_OPENS))
     return at_config
 
 

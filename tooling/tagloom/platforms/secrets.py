@@ -14,7 +14,7 @@ _SECRETS = tuple(
     for before in (
         r"\bpassword (?:(?:role|level) \S+ |encrypted |(?:irreversible-)?cipher |simple |hash )*",
         r"\bsnmp-server community ",
-        r"\b(?:radius|tacacs)-server [^\n]{0,400}?key (?:encrypted )?",
+        r"\b(?:radius|tacacs)-server [^\n]{0,400}?key (?:(?:encrypted|simple|cipher) )*",
         r"\bauthentication-key \d+ (?:md5|sha1) ",  # of sntp
         r"\bauth[ -](?:md5|sha)\w* ",  # of snmp-server user, as the two that follow
         r"\bpriv[ -](?:3?des|aes)\w* ",
