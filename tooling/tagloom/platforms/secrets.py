@@ -63,5 +63,5 @@ def secrets_in(line: str) -> list[str]:
     """
     if _PROSE.match(line):
         return []
-    found = [(match.start(2), match[2]) for pattern in _SECRETS for match in pattern.finditer(line)]
+    found = {(match.start(2), match[2]) for pattern in _SECRETS for match in pattern.finditer(line)}
     return [word for _, word in sorted(found)]
