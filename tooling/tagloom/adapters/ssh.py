@@ -736,15 +736,15 @@ class SshSwitch(Session):
         """
         allowance = self._type(line)
         pieces: list[str] = []
-        asked = f"|{_ASKED}" if agrees else ""
-        stop = re.compile(f"{self._prompt.pattern}|{PAGER}{asked}", re.MULTILINE)
+        question = f"|{_ASKED}" if agrees else ""
+        stop = re.compile(f"{self._prompt.pattern}|{PAGER}{question}", re.MULTILINE)
         while True:
             text, found = self._until(stop, line, allowance, VAGUE_PAGER)
             pieces.append(text)
             if prompt := self._prompt.match(found):
                 self._mode = self._mode_of(prompt)
                 break
-            if asked and re.fullmatch(_ASKED, found):
+            if question and re.fullmatch(_ASKED, found):
                 self._write("y\n", line)
                 continue
             self._write(" ", line)  # old firmware without a way to turn paging off

@@ -112,8 +112,8 @@ class HuaweiConsole(ComwareConsole):
 
     def _configure_line(self, editing: Interpreter, line: str) -> str:
         changes = {"stp enable": True, "stp disable": False, "undo stp enable": False, "undo stp disable": True}
-        asked = editing.context == CONFIG and not self._block and line in changes
-        if asked and changes[line] is not self.device.editor.spanning_tree:
+        wants = editing.context == CONFIG and not self._block and line in changes
+        if wants and changes[line] is not self.device.editor.spanning_tree:
             return self._ask(_WARNING, partial(self._confirmed, editing, line))
         return super()._configure_line(editing, line)
 
