@@ -1,5 +1,6 @@
 """Make fabrics, by family or link by link, for every test."""
 
+import json
 from pathlib import Path
 
 from tagloom.read.fabric_file import parse_fabric
@@ -26,7 +27,10 @@ def make_fabric(family, *dims, parallel=1, hosts=1, model="linux-bridge", extra=
 
 
 def make_irregular(hosts, links, model="powerconnect-6248"):
-    """Read a fabric of `hosts[s]` hosts on switch s and of links between pairs of switches, ports in that order."""
+    """Read a fabric of `hosts[s]` hosts on switch s and of links between pairs of switches, ports in that order.
+
+    A link of a pair and a number is an aggregated one of so many cables.
+    """
     used = [0] * len(hosts)
 
     def port(switch):
@@ -35,7 +39,14 @@ def make_irregular(hosts, links, model="powerconnect-6248"):
 
     lines = ["name: irregular", f"model: {model}", "switches:"]
     lines += [f"  s{s}: {{}}" for s in range(len(hosts))]
-    lines += ["links:", *(f'  - ["s{a}:{port(a)}", "s{b}:{port(b)}"]' for a, b in links)] if links else []
+
+    def link(a, b, cables=1):
+        if cables == 1:
+            return f'  - ["s{a}:{port(a)}", "s{b}:{port(b)}"]'
+        ends = [[f"s{end}:{port(end)}" for _ in range(cables)] for end in (a, b)]
+        return f"  - {{ends: {json.dumps(ends)}, lag: true}}"
+
+    lines += ["links:", *(link(*each) for each in links)] if links else []
     at = [s for s, count in enumerate(hosts) for _ in range(count)]
     macs = [f"02:00:00:00:{h // 256:02x}:{h % 256:02x}" for h in range(len(at))]
     lines += ["hosts:"]

@@ -21,12 +21,14 @@ from thinned import few
 ASSIGNMENTS = ("fixed", "renamed")
 
 
-def a_fabric(seed):
+def a_fabric(seed, *, aggregated=False):
     """Return a small random fabric, with parallel links and switches without hosts, and random bytes for it."""
     chance = np.random.default_rng(seed)
     switches = int(chance.integers(3, 7))
     links = [(int(chance.integers(v)), v) for v in range(1, switches)]
     links += [tuple(chance.choice(switches, 2, replace=False).tolist()) for _ in range(int(chance.integers(1, 6)))]
+    if aggregated:
+        links = [(*ends, int(chance.integers(1, 4))) for ends in links]
     fabric = make_irregular([1, *chance.integers(0, 3, switches - 1).tolist()], links, model="powerconnect-5324")
     hosts = len(fabric.hosts)
     volume = chance.integers(0, 50, (hosts, hosts)) * (chance.random((hosts, hosts)) < chance.uniform(0.2, 1.0)) * 1.0
@@ -81,10 +83,11 @@ def test_the_best_possible_is_what_a_star_and_a_ring_have():
     assert any_bound(ring) == 2  # 4 x (1 + 2 + 1) hops over 8 channels
 
 
+@pytest.mark.parametrize("aggregated", [False, True], ids=["cables", "aggregated"])
 @pytest.mark.parametrize("seed", few(list(range(100, 130)), 1, 2))
-def test_no_choice_of_any_option_draws_less_than_a_bound_that_was_printed(seed):
+def test_no_choice_of_any_option_draws_less_than_a_bound_that_was_printed(seed, aggregated):
     """Results whose busiest channel is within a bound's limit, under its connectivity rule, never beat the bound."""
-    fabric, traffic = a_fabric(seed)
+    fabric, traffic = a_fabric(seed, aggregated=aggregated)
     found = []
     for assignment in ASSIGNMENTS:
         for routing in ("auto", "up-down", "any") if seed % 2 else ("auto", "tree"):

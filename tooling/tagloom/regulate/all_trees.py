@@ -83,7 +83,7 @@ class _Program:
         self, fabric: Fabric, paths: list[_Path], senders: int, limit: float, clock: Callable[[], float]
     ) -> None:
         self._paths, self._clock = paths, clock
-        self._scale = [1000.0 / (fabric.links[c >> 1].speed_mbps or 1000) for c in range(len(fabric.tail))]
+        self._scale = [1000.0 / fabric.links[c >> 1].capacity_mbps() for c in range(len(fabric.tail))]
         self._limit = limit
         self._of_sender: list[list[int]] = [[] for _ in range(senders)]
         self._on_channel: dict[int, dict[int, float]] = {}
@@ -218,5 +218,5 @@ def _farthest(net: Net, order: list[int], into: dict[int, int], at: NDArray[np.b
 
 
 def _fits(fabric: Fabric, path: _Path, limit: float) -> bool:
-    speed = {c: fabric.links[c >> 1].speed_mbps or 1000 for c in path.load}
-    return all(amount * 1000.0 / speed[c] <= limit * SLACK for c, amount in path.load.items())
+    capacity = {c: fabric.links[c >> 1].capacity_mbps() for c in path.load}
+    return all(amount * 1000.0 / capacity[c] <= limit * SLACK for c, amount in path.load.items())

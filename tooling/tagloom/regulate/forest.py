@@ -64,10 +64,10 @@ def trees_of(fabric: Fabric, net: Net, routes: Routes, most: int) -> Trees | Non
     root, row_of = np.zeros(room, np.int32), np.full((room, switches), -1, np.int32)
     root[: len(rows)], row_of[: len(rows)] = roots, rows
     widest = int(np.diff(net.start).max(initial=0))
-    speed = np.repeat([link.speed_mbps or 1000 for link in fabric.links], 2)
+    capacity = np.repeat([link.capacity_mbps() for link in fabric.links], 2)
     trees = Trees(
         np.array([link.up for link in fabric.links], np.bool_),
-        1000.0 / speed if len(speed) else np.zeros(0),
+        1000.0 / capacity if len(capacity) else np.zeros(0),
         np.array([len(rows)], np.int64),
         tree_of_source[routes.source_of_host].astype(np.int32),
         root,

@@ -91,6 +91,7 @@ def greedy(
     most = max(3, min(32, JOINS // work))
     tries = descents or (TRIES if len(fabric.switches) <= SMALL else 1)
     speed = np.array([link.speed_mbps or 1000 for link in fabric.links], np.float64)
+    cables = np.array([len(link.cables) for link in fabric.links], np.float64)
     saves = np.array([rules.watts(i, int(s)) - rules.watts(i, 0) for i, s in enumerate(speed)])
     alive = fabric.joined
     chance = np.random.default_rng(seed)
@@ -108,7 +109,7 @@ def greedy(
                 progress(done + at * of, of * len(starts) * tries)
 
             if rules.off:
-                _turn_off(net, trees, alive, saves * 1000.0 / speed / price, rules, most, note)
+                _turn_off(net, trees, alive, saves * 1000.0 / (speed * cables) / price, rules, most, note)
             if best is None or saves[trees.on].sum() < saves[best.on].sum():
                 best = trees
     if best is None:
@@ -116,7 +117,7 @@ def greedy(
     if rules.off and len(fabric.switches) <= SMALL and not descents:
         usable = np.array([link.up for link in fabric.links], np.bool_)
         _exchange(net, best, alive, usable, saves, rules, most, chance, min(MOST_EXCHANGES, EXCHANGES // work))
-    slowed = _slow(net, best, speed.astype(int).tolist(), rules, most)
+    slowed = _slow(net, best, speed.astype(int).tolist(), cables.tolist(), rules, most)
     _, tree_of_host = np.unique(best.tree_of, return_inverse=True)
     off = np.flatnonzero(~best.on & fabric.channel_up[::2])
     return Choice(
@@ -214,7 +215,7 @@ def _exchange(  # noqa: PLR0913 - what one descent works on
         candidates = np.flatnonzero(usable & ~trees.on)
 
 
-def _slow(net: Net, trees: Trees, speed: list[int], rules: Rules, most: int) -> dict[int, int]:
+def _slow(net: Net, trees: Trees, speed: list[int], cables: list[float], rules: Rules, most: int) -> dict[int, int]:
     """Slow the links that are on, the least loaded first, each as far as its load allows; return Mb/s by link."""
     slowed: dict[int, int] = {}
     if not rules.levels:
@@ -223,7 +224,7 @@ def _slow(net: Net, trees: Trees, speed: list[int], rules: Rules, most: int) -> 
     for i in np.argsort(busy, kind="stable").tolist():
         speeds = [s for s in rules.levels if s < speed[i] and rules.watts(i, s) < rules.watts(i, speed[i])]
         for _, s in sorted((rules.watts(i, s), s) for s in speeds) if trees.on[i] else ():
-            if slower(net, trees, i, 1000.0 / s, rules.limit, most, ROUNDS):
+            if slower(net, trees, i, 1000.0 / (s * cables[i]), rules.limit, most, ROUNDS):
                 slowed[i] = s
                 break
     return slowed

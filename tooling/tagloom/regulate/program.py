@@ -47,14 +47,16 @@ class Bound:
 
 @dataclass(frozen=True, eq=False)
 class _Bundles:
-    """Groups of interchangeable links: same ends, same speed, same watts.
+    """Groups of interchangeable links: same ends, same speed, as many cables, same watts.
 
     ends     int[B, 2]; links: the indices of each
+    cables   of each link of a group, all of which are at its speed
     level    the (Mb/s, watts) each link of a group may have besides off, cheapest last
     """
 
     ends: NDArray[np.int64]
     links: list[list[int]]
+    cables: list[int]
     level: list[list[tuple[int, float]]]
 
 
@@ -90,7 +92,9 @@ class Program:
             rows.add(dict.fromkeys(self._of_bundle[b], 1.0), 0.0 if rules.off else len(links), len(links))
         self._least = 2 if rules.two_connected else 1
         width = len(self._at)
-        capacity = {x: rules.limit * bundles.level[b][j][0] / 1000.0 for x, (b, j) in enumerate(self._at)}
+        capacity = {
+            x: rules.limit * bundles.cables[b] * bundles.level[b][j][0] / 1000.0 for x, (b, j) in enumerate(self._at)
+        }
         greatest = max(capacity.values(), default=0.0)
         self.small = len(self._alive) <= CUT_SWITCHES
         if len(self._alive) > 1:
@@ -200,17 +204,20 @@ class _Rows:
 
 
 def _bundles(fabric: Fabric, rules: Rules) -> _Bundles:
-    groups: dict[tuple[int, int, int, tuple[tuple[int, float], ...]], list[int]] = defaultdict(list)
+    groups: dict[tuple[int, int, int, int, tuple[tuple[int, float], ...]], list[int]] = defaultdict(list)
     for i, link in enumerate(fabric.links):
         if not link.up:
             continue
         full = link.speed_mbps or 1000
         speeds = [full, *sorted((s for s in rules.levels if s < full), reverse=True)]
         levels = tuple((s, rules.watts(i, s)) for s in speeds)
-        groups[min(link.a, link.b), max(link.a, link.b), full, levels].append(i)
+        groups[min(link.a, link.b), max(link.a, link.b), full, len(link.cables), levels].append(i)
     keys = list(groups)
     return _Bundles(
-        np.array([key[:2] for key in keys]).reshape(-1, 2), list(groups.values()), [list(k[3]) for k in keys]
+        np.array([key[:2] for key in keys]).reshape(-1, 2),
+        list(groups.values()),
+        [key[3] for key in keys],
+        [list(key[4]) for key in keys],
     )
 
 

@@ -80,7 +80,7 @@ class _Model:
         for c in channels:
             self._out[int(net.tail[c])].append(c)
             self._into[int(net.head[c])].append(c)
-        self._most = {c: limit * SLACK * (fabric.links[c >> 1].speed_mbps or 1000) / 1000.0 for c in channels}
+        self._most = {c: limit * SLACK * fabric.links[c >> 1].capacity_mbps() / 1000.0 for c in channels}
         self._unit, self._whole = _unit(senders)
         self._turns()
         self._sent = [self._tree(*sender) for sender in senders]
@@ -178,7 +178,7 @@ class _Model:
         for c in self._channels:
             a, b = int(self._net.tail[c]), int(self._net.head[c])
             if a < b:
-                alike[a, b, fabric.links[c >> 1].speed_mbps or 1000].append(c)
+                alike[a, b, fabric.links[c >> 1].capacity_mbps()].append(c)
         for some in alike.values():
             for c, d in pairwise(some):
                 model.add(load[c] >= load[d])
