@@ -3,6 +3,7 @@
 import random
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from fabrics import ROOT, SMALL_FABRICS, make_fabric
@@ -12,7 +13,7 @@ from tagloom.pipeline import plan
 from tagloom.records.change import apply_changes, difference
 from tagloom.records.lines import Lines
 from tagloom.records.switch_state import SwitchEditor
-from tagloom.verify import prove_wave, verify
+from tagloom.verify import kept_pairs, prove_wave, verify
 
 TEMPLATES = ROOT / "templates"
 LOOKS = "huawei-s5731-s24t4x"
@@ -78,6 +79,8 @@ def test_entries_moved_one_by_one_are_proven_only_where_no_order_of_lines_drops_
         if each
     }
     found = strange(prove_wave(fabric, before, lines).findings)
+    kept, _ = kept_pairs(fabric, before, lines)
+    names = [host.name for host in fabric.hosts]
     for _ in range(40):
         state, left = dict(before), {name: list(each) for name, each in changes.items() if each}
         while left:
@@ -86,3 +89,9 @@ def test_entries_moved_one_by_one_are_proven_only_where_no_order_of_lines_drops_
             left = {each: rest for each, rest in left.items() if rest}
             if drops(plain, fabric, state):
                 assert found, (name, state[name].entry_port)
+            plane = Dataplane(fabric, state)
+            proof = verify(fabric, state)
+            sent = [Dataplane(fabric, state).unicast(a, b) for a in names for b in names if a != b]
+            assert proof.reachable_pairs == sum(each.copies > 0 for each in sent)
+            for a, b in np.argwhere(kept).tolist():
+                assert plane.unicast(names[a], names[b]).copies == 1, (names[a], names[b], name)

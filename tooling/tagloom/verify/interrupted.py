@@ -19,6 +19,7 @@ from tagloom.verify.forwarding import addressed, forwarding
 from tagloom.verify.guard import guard
 from tagloom.verify.interleaving import interleaving
 from tagloom.verify.isolation_wave import leaks_of_wave
+from tagloom.verify.strange_senders import strange_hosts
 from tagloom.verify.unicast import walk
 from tagloom.verify.uplinks import heard_at_uplinks
 from tagloom.verify.wave import NOBODY, WITNESSES, copies_at, follow_frames, goes_round, turns_of
@@ -88,7 +89,8 @@ def _kept_pairs(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines])
     For each destination, the frame states that some interleaving leads to are followed (see `prove_wave`). A pair is
     kept if every choice from each of them is one egress, and leads on to the destination. The least such set counts, so
     it contains nothing that may loop. A pair whose frames are flooded is kept if every choice delivers one copy, in
-    both directions, from which switches learn. If something may storm or deadlock, or something outside the model may
+    both directions, from which switches learn. No pair of a host whose frames a switch may drop for their sender is
+    kept. If something may storm or deadlock, or something outside the model may
     affect frames (spanning tree, a port's mode), no pair is kept, as it harms all.
     """
     seen: list[NDArray[np.bool_]] = []
@@ -142,7 +144,9 @@ def _kept_by_turns(
                 return none, str(found[0]), []
             heard, copies = copies_at(each, records, d)
             flooded[:, d] &= others & heard & (copies == 1)
-    return pinned | (flooded & flooded.T), "", [turns]
+    kept = pinned | (flooded & flooded.T)
+    kept[list(strange_hosts(fabric, before, lines, follow_frames))] = False
+    return kept, "", [turns]
 
 
 def prove_kept(fabric: Fabric, before: FabricState, after: FabricState, lines: Mapping[str, Lines]) -> WaveProof:

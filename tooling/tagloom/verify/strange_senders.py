@@ -33,25 +33,41 @@ _NOBODY = -1  # an address that no entry names
 def dropped_as_strange(
     fabric: Fabric, before: FabricState, lines: Mapping[str, Lines], follow: Follow
 ) -> list[Finding]:
-    """Return findings for frames that a switch may drop at some of `lines`, or in `before` where there are none.
+    """Return findings for frames that a switch may drop at some of `lines`, or in `before` where there are none."""
+    if not looks_at_senders(fabric):
+        return []
+    parts = ((*without_tags(part, before), lines_without_tags(part, lines)) for part in fabric.by_network)
+    each = (found for part in parts for found in strange_hosts(*part, follow).values())
+    return [finding for found in each for finding in found][:WITNESSES]
+
+
+def looks_at_senders(fabric: Fabric) -> bool:
+    """Return whether a live switch of a fabric looks up senders."""
+    return any(platforms.of(switch).drops_strange_senders for switch in fabric.live)
+
+
+def strange_hosts(
+    fabric: Fabric, before: FabricState, lines: Mapping[str, Lines], follow: Follow
+) -> dict[int, list[Finding]]:
+    """Return the hosts of a network, without tags, whose frames a switch may drop, each with the findings.
 
     `follow` follows all copies of a host's frames, as `follow_frames` does. Frames to addresses that no entry names
     flood, and their copies include the path of each unicast (lemma 3 of `wave`) unless a port floods nothing; then
     those to each host are followed, too. A frame may meet each switch at any of its lines: an entry at any line counts.
     """
+    if not looks_at_senders(fabric):
+        return {}
     looking = np.array([switch.up and platforms.of(switch).drops_strange_senders for switch in fabric.switches])
-    found: list[Finding] = []
-    for part in fabric.by_network if looking.any() else ():
-        seen, held = without_tags(part, before)
-        sent = lines_without_tags(part, lines)
-        net = interleaving(seen, held, sent)
-        known = [net, *(interleaving(each, held, sent) for each in seen.by_further_addresses)]
-        pinned = [_pinned(each, looking) for each in known]
-        for host in range(len(seen.hosts)):
-            if any(host in each for each in pinned):
-                met = _met(net, known, host, follow)
-                found += [f for each in pinned for f in _drops(seen, net, host, met, each.get(host, {}))]
-    return found[:WITNESSES]
+    net = interleaving(fabric, before, lines)
+    known = [net, *(interleaving(each, before, lines) for each in fabric.by_further_addresses)]
+    pinned = [_pinned(each, looking) for each in known]
+    strange = {}
+    for host in range(len(fabric.hosts)):
+        if any(host in each for each in pinned):
+            met = _met(net, known, host, follow)
+            if found := [f for each in pinned for f in _drops(fabric, net, host, met, each.get(host, {}))]:
+                strange[host] = found
+    return strange
 
 
 def _pinned(net: InterleavingModel, looking: NDArray[np.bool_]) -> dict[int, dict[int, int]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagloom import platforms
 from tagloom.graph.cycles import find_cycle
 from tagloom.graph.paths import COMPILED_FROM, paths_to
 from tagloom.graph.search import reached
@@ -70,8 +71,9 @@ def walk(model: Forwarding, routes: Routes | None) -> Unicast:
     """Return the outcome of following the static entries from every host to every other that has an address.
 
     A frame whose switch has no entry for it is flooded: its pair counts as reachable if a copy arrives, and never as on
-    its path. With `routes`, each frame must cross exactly the channels planned for it. A frame forwarded more often
-    than there are nodes is in a loop and is lost.
+    its path. A switch that looks up senders drops a frame whose sender it has pinned at another port. With `routes`,
+    each frame must cross exactly the channels planned for it. A frame forwarded more often than there are nodes is in a
+    loop and is lost.
     """
     fabric, result = model.fabric, Unicast()
     channels, ports = max(1, len(fabric.tail)), max(fabric.ports, default=0) + 1
@@ -80,7 +82,8 @@ def walk(model: Forwarding, routes: Routes | None) -> Unicast:
     named = fabric.host_mac > 0
     bad, held, wanted = np.flatnonzero(named).tolist(), np.empty(0, np.int64), np.empty(0, np.int64)
     pin = _pinned(model, np.uint8 if ports <= np.iinfo(np.uint8).max else np.uint16)
-    if len(fabric.hosts) ** 2 >= COMPILED_FROM and len(fabric.tail):
+    senders = _looked_up(model, pin)
+    if len(fabric.hosts) ** 2 >= COMPILED_FROM and len(fabric.tail) and senders is None:
         good, turns = _climbed(model, table, pin, routes)
         bad = np.flatnonzero(~good & named).tolist()
         held, out = np.nonzero(turns)
@@ -92,9 +95,9 @@ def walk(model: Forwarding, routes: Routes | None) -> Unicast:
         pinned = pin[block].T.astype(np.int32)
         planned = paths_to(fabric, routes, fabric.host_switch[block]) if routes is not None else None
         floods = len(result.floods)
-        endless = _walk_block(model, table, pinned, block, planned, routes, result, keys)
+        endless = _walk_block(model, table, pinned, senders, block, planned, routes, result, keys)
         if len(result.floods) > floods:
-            _settle_floods(model, pinned, block, result)
+            _settle_floods(model, pinned, senders, block, result)
         if not model.egress_floods.all():
             flooded = [int(np.flatnonzero(block == d)[0]) for _, d in result.floods[floods:]]
             _follow_copies(model, pinned, block, sorted({*flooded, *endless}), result, keys)
@@ -110,6 +113,14 @@ def _pinned(model: Forwarding, kind: type[np.unsignedinteger]) -> NDArray[np.uns
     pin = np.zeros((len(model.fabric.hosts), model.nodes), kind)
     pin[model.entry_host, model.entry_node] = model.entry_port
     return pin
+
+
+def _looked_up(model: Forwarding, pin: NDArray[np.unsignedinteger]) -> NDArray[np.unsignedinteger] | None:
+    """Return `pin` for the nodes that look up senders too, NO_ENTRY elsewhere; None where no switch does."""
+    looking = np.array([switch.up and platforms.of(switch).drops_strange_senders for switch in model.fabric.switches])
+    if not looking.any():
+        return None
+    return np.where(looking[model.node_switch], pin, NO_ENTRY).astype(pin.dtype)
 
 
 def _climbed(
@@ -135,10 +146,11 @@ def _climbed(
         trusted = good.copy()
 
 
-def _walk_block(
+def _walk_block(  # noqa: PLR0913 - what is walked, by what, and where it is noted
     model: Forwarding,
     table: NDArray[np.int32],
     pin: NDArray[np.int32],
+    senders: NDArray[np.unsignedinteger] | None,
     block: NDArray[np.int64],
     planned: NDArray[np.int32] | None,
     routes: Routes | None,
@@ -162,6 +174,11 @@ def _walk_block(
         pairs = source, block[column]
         dropped = node == NOWHERE
         _note(result.lost, step, pairs, dropped, partial(_dropped, model), source, held)
+        if senders is not None:
+            own = senders[source, node]
+            strange = ~dropped & (own != NO_ENTRY) & (own != in_port)
+            _note(result.lost, step, pairs, strange, partial(_strange, model), node, own)
+            dropped |= strange
         port = pin[node, column]
         flooded = ~dropped & (port == NO_ENTRY)
         result.floods += zip(pairs[0][flooded].tolist(), pairs[1][flooded].tolist(), strict=True)
@@ -205,9 +222,14 @@ def _note(
         kept.append(Trouble(step, pairs[0][which], pairs[1][which], why, tuple(detail[which] for detail in details)))
 
 
-def _settle_floods(model: Forwarding, pin: NDArray[np.int32], block: NDArray[np.int64], result: Unicast) -> None:
+def _settle_floods(
+    model: Forwarding,
+    pin: NDArray[np.int32],
+    senders: NDArray[np.unsignedinteger] | None,
+    block: NDArray[np.int64],
+    result: Unicast,
+) -> None:
     """Record flooded frames that do not arrive as lost, by following every copy."""
-    egresses = len(model.egress_node)
     usable = ~model.egress_down
     flooded: dict[int, list[int]] = {}
     column = {d: at for at, d in enumerate(block.tolist())}
@@ -217,13 +239,31 @@ def _settle_floods(model: Forwarding, pin: NDArray[np.int32], block: NDArray[np.
     for d, sources in sorted(flooded.items()):
         pinned = pin[:, column[d]][model.egress_node]
         allowed = usable & np.where(pinned == NO_ENTRY, model.egress_floods, pinned == model.egress_port)
-        before, after = model.steps(allowed)
-        arrivals = np.flatnonzero(allowed & (model.egress_host == d))
-        good = reached(egresses, after, before, arrivals)  # backwards from the egresses to the host
-        host, first = model.injections(allowed)
-        lost = np.setdiff1d(np.array(sources, np.int64), host[good[first]])
+        alike = [np.array(sources, np.int64)] if senders is None else [np.array([s], np.int64) for s in sources]
+        unheard = [_unheard_of(model, allowed & ~_into_strange(model, senders, some[0]), d, some) for some in alike]
+        lost = np.concatenate(unheard)
         pairs = lost, np.full(len(lost), d)
         _note(result.lost, model.nodes, pairs, lost >= 0, _unheard)
+
+
+def _unheard_of(model: Forwarding, allowed: NDArray[np.bool_], d: int, sources: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the sources of whose flooded frames no copy arrives at host `d` over the egresses `allowed`, bool[R]."""
+    before, after = model.steps(allowed)
+    arrivals = np.flatnonzero(allowed & (model.egress_host == d))
+    good = reached(len(model.egress_node), after, before, arrivals)  # backwards from the egresses to the host
+    host, first = model.injections(allowed)
+    return np.setdiff1d(sources, host[good[first]])
+
+
+def _into_strange(
+    model: Forwarding, senders: NDArray[np.unsignedinteger] | None, source: np.int64
+) -> NDArray[np.bool_]:
+    """Return which egresses lead to a switch that drops the frames of `source` there, bool[R]."""
+    if senders is None:
+        return np.zeros(len(model.egress_node), np.bool_)
+    own = np.where(model.egress_to == NOWHERE, NO_ENTRY, senders[source][model.egress_to])
+    strange: NDArray[np.bool_] = (own != NO_ENTRY) & (own != model.fabric.head_port[model.egress_channel])
+    return strange
 
 
 def _follow_copies(
@@ -256,6 +296,10 @@ def _node(model: Forwarding, node: int) -> str:
 
 def _unheard() -> str:
     return "flooded, and no copy arrives"
+
+
+def _strange(model: Forwarding, node: int, port: int) -> str:
+    return f"dropped at {_node(model, node)}: the sender is pinned at port {port} there"
 
 
 def _flooded(model: Forwarding, node: int) -> str:
