@@ -7,6 +7,8 @@ import pytest
 
 from fabrics import ROOT, make_fabric
 from tagloom import pipeline
+from tagloom.errors import InputError
+from tagloom.read.build_directory import read_build
 
 TEMPLATES = ROOT / "templates"
 CASES = {
@@ -46,3 +48,11 @@ def test_a_build_reads_back_as_it_was_planned(case, tmp_path):
         for name in ("first", "second")
     )
     assert first == second
+
+
+def test_a_rollout_in_place_of_a_build_is_told_with_what_proves_it(tmp_path):
+    (tmp_path / "rollout.json").write_text("{}")
+    with pytest.raises(InputError) as caught:
+        read_build(tmp_path, None)
+    (found,) = caught.value.findings
+    assert f"tagloom apply {tmp_path} --check" in found.actual

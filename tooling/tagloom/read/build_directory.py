@@ -167,6 +167,9 @@ def read_build(directory: Path, parse: Callable[[Fabric, Mapping[str, str]], Fab
     where, expected = directory / "plan.json", "a build made by tagloom plan"
     if not directory.is_dir():
         raise InputError([Finding(str(directory), expected, "no directory")])
+    if not where.exists() and (directory / "rollout.json").exists():
+        leads = f"a rollout: it leads to {directory / 'build'}, and tagloom apply {directory} --check proves it"
+        raise InputError([Finding(str(directory), expected, leads)])
     raw = read_json(where, expected)
     if not isinstance(raw, dict) or raw.get("format") != BUILD_FORMAT:
         actual = shown(raw.get("format")) if isinstance(raw, dict) else shown(raw)
