@@ -13,7 +13,7 @@ from tagloom.pipeline import plan
 from tagloom.records.change import apply_changes, difference
 from tagloom.records.lines import Lines
 from tagloom.records.switch_state import SwitchEditor
-from tagloom.verify import kept_pairs, prove_wave, verify
+from tagloom.verify import frame_path, kept_pairs, prove_wave, verify
 
 TEMPLATES = ROOT / "templates"
 LOOKS = "huawei-s5731-s24t4x"
@@ -93,5 +93,7 @@ def test_entries_moved_one_by_one_are_proven_only_where_no_order_of_lines_drops_
             proof = verify(fabric, state)
             sent = [Dataplane(fabric, state).unicast(a, b) for a in names for b in names if a != b]
             assert proof.reachable_pairs == sum(each.copies > 0 for each in sent)
+            ways = [frame_path(fabric, state, a, b) for a in range(len(names)) for b in range(len(names)) if a != b]
+            assert [way.reaches for way in ways] == [each.copies > 0 for each in sent]
             for a, b in np.argwhere(kept).tolist():
                 assert plane.unicast(names[a], names[b]).copies == 1, (names[a], names[b], name)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagloom import platforms
 from tagloom.platforms.port_names import port_name
 from tagloom.records.frame_path import FramePath, Hop
 from tagloom.records.tagged_ports import without_tags
@@ -41,12 +42,28 @@ def frame_path(fabric: Fabric, state: FabricState, source: int, destination: int
     reaches, seen, waiting = False, {node}, [(node, port)]
     while waiting:
         node, port = waiting.pop(0)
-        hop, onward, there = _step(model, node, port, destination)
+        hop, onward, there = _dropped(model, node, port, source) or _step(model, node, port, destination)
         hops.append(hop)
         reaches |= there
         waiting += [(to, at) for to, at in onward if to not in seen]
         seen |= {to for to, _ in onward}
     return FramePath(*names, reaches, tuple(hops))
+
+
+def _dropped(model: Forwarding, node: int, port_in: int, source: int) -> tuple[Hop, list[tuple[int, int]], bool] | None:
+    """Return the end of a frame at a switch that looks up senders and has its sender elsewhere, else None."""
+    fabric, switch = model.fabric, int(model.node_switch[node])
+    own = model.entry_port[(model.entry_node == node) & (model.entry_host == source)].tolist()
+    platform = platforms.of(fabric.switches[switch])
+    if not platform.drops_strange_senders or port_in in own or not own:
+        return None
+    why = f"a {platform.title} drops frames of {fabric.hosts[source].name}, which it has pinned at "
+    why += port_name(fabric, switch, own[0])
+    return (
+        Hop(fabric.switches[switch].name, port_name(fabric, switch, port_in), int(model.node_vlan[node]), (), "", why),
+        [],
+        False,
+    )
 
 
 def _step(model: Forwarding, node: int, port_in: int, destination: int) -> tuple[Hop, list[tuple[int, int]], bool]:
