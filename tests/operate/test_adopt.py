@@ -160,3 +160,23 @@ def test_a_fabric_file_that_was_lost_is_read_back_from_the_switches_that_it_conf
         pairs = len(named) * (len(named) - 1)
         assert (page["proven"], page["reachable_pairs"], page["unreachable_pairs"]) == (True, pairs, 0)
         assert page["silent"] == (["s2:g9"] if gate else [])
+
+
+def test_networks_that_are_isolated_are_read_back_by_whom_switches_name(tmp_path):
+    terminal = Terminal(tmp_path)
+    (terminal.home / "f.yml").write_text(
+        "name: rack\nmodel: powerconnect-5324\nshape: {family: ring, dims: [4], hosts: 2}\n"
+        "networks: {lab: [h0, h5], bmc: {hosts: [h2, h7], routing: tree}}\n"
+    )
+    terminal("plan", "f.yml", "-o", "b")
+    with terminal.lab("f.yml"):
+        terminal("apply", "b", "--allow", "interrupt")
+        page = terminal.answer("adopt", "-o", "g.yml")
+    lost, found = read_fabric(terminal.home / "f.yml"), read_fabric(terminal.home / "g.yml")
+    assert (page["proven"], page["unreachable_pairs"]) == (True, 0)
+    at = [
+        {frozenset((each.hosts[h].switch, each.hosts[h].port) for h in hosts) for hosts in each.networks.values()}
+        for each in (lost, found)
+    ]
+    assert at[0] == at[1]
+    assert {name for name in found.networks if name.startswith("network-")} == {"network-1", "network-2"}

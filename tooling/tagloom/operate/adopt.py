@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tagloom import platforms
 from tagloom.errors import DeviceError
+from tagloom.observe.host_networks import networks_of_hosts
 from tagloom.observe.network import active_tree, cabling_by_name, edge_ports, foreign_vlans, read_switches
 from tagloom.observe.objects import NETWORK
 from tagloom.pipeline.proving import prove_what_runs
@@ -63,6 +64,8 @@ def adopt(
         hosts=tuple(Host(host, s, port, macs[0], macs[1:]) for host, s, port, macs in edge.hosts),
         reserved=edge.reserved,
     )
+    known = zip(fabric.hosts, networks_of_hosts(fabric, state), strict=True)
+    fabric = replace(fabric, hosts=tuple(replace(host, network=network) for host, network in known))
     tree = active_tree(fabric, state, seen) or _computed(fabric)
     proof = prove_what_runs(fabric, texts, tree.blocked, trust_foreign=trust_foreign)
     proof = replace(proof, paste_order=None, paste_refused=())  # nobody pastes what runs
