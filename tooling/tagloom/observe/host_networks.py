@@ -1,4 +1,4 @@
-"""Tell apart the host networks of a fabric that tagloom configured: by the hosts that each host's own switch names."""
+"""Find the host networks of a fabric that tagloom configured: by the hosts that each host's own switch names."""
 
 from __future__ import annotations
 
