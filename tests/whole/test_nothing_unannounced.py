@@ -126,3 +126,15 @@ def test_ansible_alone_sends_a_build_only_where_an_interrupt_is_allowed(terminal
     assert process.configurations(terminal.rack) == before
     assert play("-e", "tagloom_apply_allow=interrupt").returncode == 0
     assert terminal.answer("lab", "ping")["lost"] == 0
+
+
+def test_the_way_back_from_a_first_push_is_named_and_leads_to_spanning_tree(terminal):
+    terminal("apply", "b", "--allow", "interrupt")
+    page = terminal.answer("rollback", expect=1)
+    assert page["advice"] == ["rollout --to spanning-tree BUILD", "apply BUILD"]
+    first, then = (shlex.split(words) for words in page["next"].partition(";")[0].split(", then "))
+    terminal(*first[1:])
+    without_waits(terminal.home / "back")
+    terminal(*then[1:])
+    assert terminal.answer("lab", "ping")["lost"] == 0
+    assert all("no spanning-tree" not in text for text in process.configurations(terminal.rack).values())

@@ -849,7 +849,11 @@ def rollback(
     if not run.proven:
         rule = "every state on the way back must be proven"
         witness = f"run {run.name} set {run.fabric} up in one go, from a state that did not prove"
-        raise PlanError(rule, witness, "tagloom apply of a former build", ("apply BUILD",))
+        leads = (
+            f"tagloom rollout --to spanning-tree {run.source} -o back, then tagloom apply back --allow drain; "
+            "or tagloom apply of a former build"
+        )
+        raise PlanError(rule, witness, leads, ("rollout --to spanning-tree BUILD", "apply BUILD"))
     if source is None and not run.unfinished:
         own_lines.refuse_for_alone(context, run)
     left = own_lines.left_behind(context, run)
