@@ -15,13 +15,17 @@ from hypothesis import strategies as st
 from fabrics import ROOT
 from settle_marks import KEPT, PAGE, page_of
 from tagloom import platforms
+from tagloom.adapters.ssh import Access, SshSwitch
 from tagloom.cli import main
 from tagloom.lab import process
+from tagloom.lab.directory import Order
 from tagloom.operate.recording import Recorder
 from tagloom.platforms.evidence import first_login, settle, settled_by
-from tagloom.platforms.family import RELOAD, family, settled_lines
+from tagloom.platforms.family import RELOAD, families, family, relatives, settled_lines
+from tagloom.platforms.first_contact import first_lines
 from tagloom.platforms.grammar import Grammar
 from tagloom.read.transcript_file import read_transcript
+from tagloom.records.fabric import Fabric, Host, Link, Switch
 from tagloom.records.transcript import HELP, SHOW, Page, Transcript
 from thinned import few
 
@@ -99,7 +103,151 @@ def test_what_help_says_of_a_reload_and_of_a_first_login_is_recorded(conformance
     lines = [each["words"] for each in page["first_login"]]
     of_snmp = ("snmp-server user ... tagloom ", "snmp-agent usm-user v3 ... tagloom ")
     assert any(line.startswith(of_snmp) for line in lines)
-    assert {each["verdict"] for each in page["first_login"]} == {"confirmed"}
+    inside = {"config", "interface", "interface-vlan"}
+    verdicts = {line.name: line.context in inside for line in first_lines(platforms.load(model))}
+    assert {each["words"]: each["verdict"] == "confirmed" for each in page["first_login"]} == verdicts
+    reasons = {each["why"] for each in page["first_login"] if each["verdict"] == "open"}
+    assert reasons <= {*transcript.manners["not_asked"].values()}
+    assert set(transcript.manners["prompts"]) >= {"config", "interface", "interface-vlan"}
+
+
+BLOCKS = {
+    "n-series": ("interface vlan 1", "ip address 192.0.2.77 255.255.255.0", "exit"),
+    "hpe-5130-24g-4sfp": (
+        *("local-user operator7 class manage", "service-type ssh terminal", "quit"),
+        *("interface Vlan-interface1", "ip address 192.0.2.77 255.255.255.0", "quit"),
+        *("line vty 0 63", "authentication-mode scheme", "quit"),
+    ),
+    "cisco-cbs350-24t-4g": (
+        *("crypto key pubkey-chain ssh", "user-key operator7 rsa", "key-string row AAAAB3NzaC1yc2E", "exit", "exit"),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def rack_with_blocks(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("blocks")
+    ports = tuple(platforms.load(model).ports for model in BLOCKS)
+    fabric = Fabric(
+        name="blocks",
+        switches=tuple(Switch(model, model) for model in BLOCKS),
+        hosts=(Host("h0", 0, 24, 0x02_00_00_00_00_00), Host("h1", 1, 24, 0x02_00_00_00_00_01)),
+        links=(Link(0, 1, 1, 1), Link(1, 2, 2, 2)),
+        ports=ports,
+    )
+    process.up(Order(fabric, ROOT / "templates"), directory)
+    for model, lines in BLOCKS.items():
+        with session(directory, model) as switch:
+            switch.send(lines)
+    yield directory
+    process.down(directory)
+
+
+def session(rack, model):
+    port = process.read_info(rack).ports[model]
+    access = Access("127.0.0.1", port, "lab", "lab", known_hosts=str(rack / "known_hosts"), fast_cli=True)
+    return SshSwitch(model, platforms.load(model), access)
+
+
+@pytest.mark.parametrize("model", few(sorted(BLOCKS), 0, 1))
+def test_help_is_asked_inside_the_blocks_that_are_there_and_none_is_made(rack_with_blocks, model, tmp_path, capsys):
+    rack, file = rack_with_blocks, tmp_path / "first.json"
+    before = process.configurations(rack)
+    page = record(capsys, rack, model, file)
+    assert (page["error"], page["refuted"]) == ("", [])
+    assert process.configurations(rack) == before
+    transcript = read_transcript(file)
+    found = {each["words"]: each for each in page["first_login"]}
+    users_keys = [each for words, each in found.items() if words.startswith("crypto key pubkey-chain ssh / ")]
+    assert {each["verdict"] for each in page["first_login"] if each not in users_keys} >= {"confirmed"}
+    opened = {line.opens for line in first_lines(platforms.load(model))} - {"", "interface-vlan"}
+    there = {context for context in opened if context in transcript.manners["prompts"]}
+    assert there, "one of its blocks was entered"
+    assert opened - there == set(transcript.manners["not_asked"])
+    for line in first_lines(platforms.load(model)):
+        if line.context in there:
+            assert found[line.name]["verdict"] == "confirmed"
+            assert transcript.answer(HELP, line.context, " ".join([line.typed[0], ""])) is not None
+    assert all("takes away the key" in each["why"] for each in users_keys if model.startswith("cisco"))
+    assert "operator7" not in file.read_text()
+
+    process.play(rack, model, file)
+    try:
+        again = record(capsys, rack, model, tmp_path / "second.json")
+    finally:
+        process.play(rack, model, None)
+    assert again["first_login"] == page["first_login"]
+
+
+def test_a_context_that_a_switch_does_not_enter_is_said_to_be_one(conformance_rack, tmp_path, capsys):
+    rack, model, file = conformance_rack, "powerconnect-5324", tmp_path / "first.json"
+    process.quirks(rack, {model: {"reject_line": "^interface vlan "}})
+    try:
+        page = record(capsys, rack, model, file)
+    finally:
+        process.quirks(rack, {model: {"reject_line": ""}})
+    assert page["refuted"] == []
+    transcript = read_transcript(file)
+    assert "bad parameter" in transcript.manners["not_asked"]["interface-vlan"]
+    assert [each["words"] for each in page["open"]] == ["no name"]
+    assert page["open"][0]["why"] == transcript.manners["not_asked"]["interface-vlan"]
+    assert "interface" in transcript.manners["prompts"], "the other blocks are asked all the same"
+
+
+class AnotherTypes:
+    """A console at which, while it is asked, somebody else sends a line to the same switch."""
+
+    def __init__(self, console, other):
+        self._console, self._other = console, other
+
+    def __getattr__(self, name):
+        return getattr(self._console, name)
+
+    def erases(self):
+        with self._other as other:
+            other.send(("snmp-server location elsewhere",))
+        return self._console.erases()
+
+
+def test_a_configuration_that_is_another_at_the_end_is_said_to_be_one(rack_with_blocks):
+    rack, model = rack_with_blocks, "n-series"
+    recorder = Recorder(platforms.load(model))
+    with session(rack, model) as console:
+        assert recorder.record(console, 20) == ""
+    recorder = Recorder(platforms.load(model))
+    with session(rack, model) as console:
+        said = recorder.record(AnotherTypes(console, session(rack, model)), 20)
+    assert said == "the running configuration is another than at the beginning: 0 lines less, 1 more"
+
+
+def test_a_value_of_a_first_login_is_confirmed_by_help_that_describes_it():
+    platform = platforms.load("powerconnect-5324")
+    answers = {
+        "username ": "  WORD<1-20>   Specify the user name",
+        "username word-1 ": "  nopassword\n  password",
+        "username word-1 password ": "  WORD<1-159>",
+        "username word-1 password login-word-1 ": "  encrypted\n  level\n  <cr>",
+        "username word-1 password login-word-1 level ": "  <1-15>  the level",
+        "username word-1 password login-word-1 level 15 ": "  <cr>",
+    }
+    pages = [Page(HELP, "config", typed, answer, 0.0) for typed, answer in answers.items()]
+    transcript = Transcript(platform.model, "ros", "", "", (*pages, Page(HELP, "config", "", "  username", 0.0)))
+    verdicts = {each.words: each.verdict for each in first_login(platform, transcript)}
+    assert verdicts["username ... password ... level 15"] == "confirmed"
+    row = {"ros": {"first login: username ... password ... level 15": "s0.json: powerconnect-5324, firmware not said"}}
+    assert settled_by({"s0.json": transcript}) == row
+    after = settled_lines(family("ros"), row["ros"])["first_lines"]["username ... password ... level 15"]
+    assert (after["mark"], after["source"][:8]) == ("confirmed", "s0.json:")
+
+
+@pytest.mark.parametrize("name", [name for name in families() if family(name).get("first_lines")])
+def test_lines_of_a_first_login_that_have_a_mark_are_lines_that_are_typed(name):
+    known = [platforms.load(model) for model in platforms.models() if platforms.load(model).grammar]
+    typed = {line.name for each in known if name in relatives(each.grammar) for line in first_lines(each)}
+    inherited = {words for each in relatives(name)[1:] for words in family(each)["first_lines"]}
+    assert set(family(name)["first_lines"]) - inherited <= typed
+    assert {each["mark"] for each in family(name)["first_lines"].values()} <= {"confirmed", "confirmed-kin"}
+    assert all(each["source"] for each in family(name)["first_lines"].values())
 
 
 SG300 = {
@@ -202,13 +350,19 @@ def test_a_transcript_in_its_place_confirms_what_was_likely_with_itself_as_the_s
     rows = [row for row in csv.DictReader(page_of(folder).splitlines()) if row["family"] == "ros"]
     found = {row["line"]: row["source"] for row in rows}
     keys = sorted(each["line"] for each in page["confirmed"])
-    assert sorted(found) == keys
+    first = [each for each in page["first_login"] if each["mark"] == "likely" and each["verdict"] == "confirmed"]
+    assert len(first) > 5
+    assert sorted(found) == sorted([*keys, *(each["line"] for each in first)])
     before = family("ros")["lines"]
     after = settled_lines(family("ros"), found)["lines"]
     assert {key for key in after if after[key] != before[key]} == set(keys)
     for key in keys:
         assert (before[key]["mark"], after[key]["mark"]) == ("likely", "confirmed")
         assert after[key]["source"].startswith(f"s0.json: {model}, firmware ")
+    marks = settled_lines(family("ros"), found)["first_lines"]
+    for each in first:
+        assert marks[each["words"]]["mark"] == "confirmed"
+        assert marks[each["words"]]["source"].startswith(f"s0.json: {model}, firmware ")
     payload = json.loads((folder / "s0.json").read_text())
     payload["pages"] = [each for each in payload["pages"] if each["kind"] != HELP]
     payload["pages"].append({"kind": "tried", "context": "", "typed": "lldp", "seconds": 0, "answer": ["x"]})
@@ -263,4 +417,5 @@ def test_what_real_switches_were_recorded_to_answer_is_read_as_tagloom_reads_it(
         running = transcript.answer(SHOW, "", Grammar.of(platform).session.running)
         assert running is not None, path
         assert not Grammar.of(platform).is_error(running), path
-        assert "refuted" not in {each.verdict for each in settle(platform, transcript)}, path
+        both = [*settle(platform, transcript), *first_login(platform, transcript)]
+        assert "refuted" not in {each.verdict for each in both}, path

@@ -60,12 +60,14 @@ def _record(args: argparse.Namespace, screen: Screen) -> int:
     by_verdict = {what: [e.to_json() for e in verdicts if e.verdict == what] for what in (CONFIRMED, REFUTED, OPEN)}
     first = [each.to_json() for each in first_login(platform, transcript)]
     counts = (f"{sum(each['verdict'] == what for each in first)} {what}" for what in by_verdict)
+    refuted = [each for each in [*by_verdict[REFUTED], *first] if each["verdict"] == REFUTED]
     screen.say(
         f"recorded  {len(transcript.pages)} pages: {transcript.model}, firmware {transcript.firmware or 'not said'}",
         f"settled   of {len(verdicts)} lines marked likely: "
         + ", ".join(f"{len(found)} {what}" for what, found in by_verdict.items()),
-        *(f"          {each['words']}: {each['why']}" for each in by_verdict[REFUTED]),
         f"login     of {len(first)} lines of a first login: {', '.join(counts)}",
+        *(f"refuted   {each['words']}: {each['why']}" for each in refuted),
+        *(f"not asked {context}: {why}" for context, why in recorder.not_asked.items()),
         f"wrote     {args.output}: no secrets, names or addresses; read it, then send it with a report",
     )
     if failed:
@@ -99,7 +101,9 @@ def _walk(
         connection = ConsoleSwitch(args.switch, recorder.platform, access, stream)
     connection.heard = recorder.heard.extend
     with screen.waiting(f"asking {args.switch}"), connection:
-        recorder.record(connection, ports[0])
+        changed = recorder.record(connection, ports[0])
+        if changed:
+            return f"{args.switch}: {changed}"
         if args.try_lines:
             try:
                 recorder.try_lines(connection, ports, vlans)

@@ -84,9 +84,12 @@ class ComwareConsole(Console):
         return f"<{self.device.hostname}>"
 
     def _help(self) -> str:
-        kind = None if self._editing is None else self._editing.context.kind
         played = self._played(HELP, self._line)
-        lines = played.split("\n") if played is not None else help_page(self._grammar, kind, self._line, self.COMMANDS)
+        lines = (
+            played.split("\n")
+            if played is not None
+            else help_page(self._grammar, self._context, self._line, self.COMMANDS)
+        )
         text = self._grammar.error("unknown", caret="") if lines is None else "\n".join(lines)
         return text.strip("\n").replace("\n", "\r\n") + "\r\n"
 

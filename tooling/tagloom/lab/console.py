@@ -15,6 +15,7 @@ from tagloom.lab import shows
 from tagloom.lab.device import USER_KEYS
 from tagloom.lab.help_pages import help_page
 from tagloom.lab.returns import Returns
+from tagloom.platforms.first_contact import first_context
 from tagloom.platforms.grammar import CONFIG, ContextKind, Grammar
 from tagloom.platforms.interpreter import Interpreter, OutcomeKind
 from tagloom.records.transcript import HELP, SHOW
@@ -348,16 +349,22 @@ class Console:
 
     def _help(self) -> str:
         """Return what `?` shows behind the line that is typed, of a transcript where the switch plays one."""
-        kind = None if self._editing is None else self._editing.context.kind
         played = self._played(HELP, self._line)
-        lines = played.split("\n") if played is not None else help_page(self._grammar, kind, self._line)
+        lines = played.split("\n") if played is not None else help_page(self._grammar, self._context, self._line)
         text = self._grammar.error("unknown") if lines is None else "\n".join(lines)
         return text.strip("\n").replace("\n", _RETURN) + _RETURN
 
     def _played(self, kind: str, typed: str) -> str | None:
         if self.device.transcript is None:
             return None
-        return self.device.transcript.answer(kind, self._editing.context.kind.value if self._editing else "", typed)
+        return self.device.transcript.answer(kind, self._context, typed)
+
+    @property
+    def _context(self) -> str:
+        """Return what a transcript calls the place that the session stands in, "" for privileged exec."""
+        if self._block:
+            return first_context(self._grammar.platform, [self._block, *([self._whose] if self._whose else [])])
+        return self._editing.context.kind.value if self._editing is not None else ""
 
     # Commands
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tagloom.platforms.first_contact import configuration_lines
+from tagloom.platforms.first_contact import first_lines
 from tagloom.platforms.grammar import ContextKind
 
 if TYPE_CHECKING:
@@ -19,27 +19,27 @@ EXEC = ("configure", "copy", "delete", "disable", "exit", "reload", "show", "ter
 RETURN = "<cr>"
 
 
-def help_page(
-    grammar: Grammar, kind: ContextKind | None, typed: str, commands: tuple[str, ...] = EXEC
-) -> list[str] | None:
-    """Return the lines for what was typed before the `?` in a context, None for privileged exec; None for no such line.
+def help_page(grammar: Grammar, context: str, typed: str, commands: tuple[str, ...] = EXEC) -> list[str] | None:
+    """Return the lines for what was typed before the `?` in a context, "" for privileged exec; None for no such line.
 
-    `commands` are those of privileged exec.
+    `commands` are those of privileged exec. Inside a block that is none of the grammar's contexts, of lines that it
+    takes only those of a first login are known, and the one that leads out.
     A word that is not ended by a blank is completed, one that is has its followers listed.
     """
     words = typed.split()
     begun = words.pop() if words and not typed.endswith(" ") else ""
-    if kind is None:
+    if not context:
         return _of_exec(grammar, words, begun, commands)
-    nodes = [grammar.trees[kind]]
+    nodes = [grammar.trees[kind] for kind in ContextKind if kind.value == context]
     for word in words:
         nodes = [found for node in nodes for found in _following(node, word)]
     offered = {word for node in nodes for word in node.words if word.startswith(begun)}
     offered |= {f"<{node.kind}>" for node in nodes if node.value is not None and not begun}
     if any(node.end is not None for node in nodes) and not begun:
         offered.add(RETURN)
-    if kind is ContextKind.CONFIG:
-        offered |= _of_first_login(grammar, words, begun)
+    offered |= _of_first_login(grammar, context, words, begun)
+    if not nodes and not words and grammar.session.leave.startswith(begun):
+        offered.add(grammar.session.leave)
     return _page(offered) if offered else None
 
 
@@ -57,12 +57,15 @@ def _of_exec(grammar: Grammar, words: list[str], begun: str, commands: tuple[str
     return _page(word for word in offered if word.startswith(begun)) if offered else None
 
 
-def _of_first_login(grammar: Grammar, words: list[str], begun: str) -> set[str]:
+def _of_first_login(grammar: Grammar, context: str, words: list[str], begun: str) -> set[str]:
     """Return what the lines of a first login have behind words, of which some are values."""
     offered = set()
-    for line in configuration_lines(grammar.platform):
-        if len(line) >= len(words) and all(each in ("", typed) for each, typed in zip(line, words, strict=False)):
-            following = "<value>" if line[len(words) :][:1] == ("",) else "".join(line[len(words) :][:1]) or RETURN
+    for line in first_lines(grammar.platform):
+        parts = line.parts
+        if line.context != context or len(parts) < len(words):
+            continue
+        if all(part in ("", typed) for part, typed in zip(parts, words, strict=False)):
+            following = (parts[len(words)] or "<value>") if len(parts) > len(words) else RETURN
             offered |= {following} if following.startswith(begun) else set()
     return offered
 

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import re
 import time
+from collections import Counter
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tagloom import __version__
 from tagloom.errors import DeviceError, Finding, InputError, PlanError
 from tagloom.platforms.anonymous import HIDDEN, Scrubber
-from tagloom.platforms.evidence import contexts, exec_questions, first_login_questions, questions
-from tagloom.platforms.grammar import CONFIG, Context, ContextKind, Grammar
+from tagloom.platforms.evidence import (
+    NOT_ASKED,
+    blocks,
+    contexts,
+    exec_questions,
+    first_login_questions,
+    questions,
+)
+from tagloom.platforms.first_contact import first_lines
+from tagloom.platforms.grammar import VLAN_DATABASE, Context, ContextKind, Grammar
 from tagloom.platforms.secrets import secrets_in
 from tagloom.records.change import difference
 from tagloom.records.switch_state import Membership, PortMode, SwitchEditor
@@ -91,26 +101,40 @@ class Recorder:
     def __post_init__(self) -> None:
         self._grammar = Grammar.of(self.platform)
         self._scrubber = Scrubber(self.private, _public(self._grammar))
+        self._openers = [line for line in first_lines(self.platform) if line.opens]
         self._modes: dict[str, str] = {}
+        self.not_asked: dict[str, str] = {}  # context -> why no help was asked for there
         self._erases = False
 
-    def record(self, console: Console, port: int) -> None:
+    def record(self, console: Console, port: int) -> str:
         """Walk a console: its pages, then the help of every line that is marked likely, at `port` where it needs one.
 
-        Of a first login's lines, those at (config)# are asked for: the others stand in blocks that would be opened.
-
-        Nothing is changed: what is typed before a `?` is taken back, and where a console cannot do that none is asked.
+        Lines of a first login are asked for too, inside the blocks that the running configuration has. Nothing is
+        changed: what is typed before a `?` is taken back, and where a console cannot do that none is asked. Return how
+        the running configuration differs at the end all the same, "" for not at all.
         """
+        before = self._page(console, self._grammar.session.running)
+        self._walk(console, port, before)
+        lost, new = _differing(before, console.ask(self._grammar.session.running))
+        if not (lost or new):
+            return ""
+        return f"the running configuration is another than at the beginning: {lost} lines less, {new} more"
+
+    def _walk(self, console: Console, port: int, running: str) -> None:
         name = self.platform.port_name(port)
         words, reload_words = self._grammar.session, self._grammar.scheduled_reload
-        lines = (words.running, *words.shows, words.switchport.format(port=self._port_words(name)))
+        lines = (*words.shows, words.switchport.format(port=self._port_words(name)))
         for line in (*lines, *([reload_words.show] if reload_words is not None else [])):
             self._page(console, line)
         self._erases = console.erases()
-        if self._erases:
-            for typed in exec_questions(self._grammar):
-                self._help(console, "", typed)
-            self._ask_for_help(console, port)
+        if not self._erases:
+            places = [kind.value for kind in contexts(self._grammar)]
+            places += [block.context for block in blocks(self._grammar, running)]
+            self.not_asked = dict.fromkeys(places, "the console does not take back what is typed")
+            return
+        for typed in exec_questions(self._grammar):
+            self._help(console, "", typed)
+        self._ask_for_help(console, port, running)
 
     def transcript(self) -> Transcript:
         """Return all that was recorded, without what is the owner's."""
@@ -126,6 +150,7 @@ class Recorder:
             "log_lines": _LOG_LINE.search(plain) is not None,
             "erases": self._erases,
             "prompts": self._modes,
+            NOT_ASKED: self.not_asked,
         }
         head = self.platform.model, self.platform.grammar, firmware[0] if firmware else ""
         return Transcript(*head, __version__, tuple(self._pages), manners)
@@ -175,10 +200,11 @@ class Recorder:
     def _answer(self, line: str) -> str:
         return next((page.answer for page in self._pages if page.typed == line), "")
 
-    def _page(self, console: Console, line: str) -> None:
+    def _page(self, console: Console, line: str) -> str:
         begin = self.clock()
         answer = console.ask(line)
         self.keep(line, answer, self.clock() - begin)
+        return answer
 
     def keep(self, line: str, answer: str, seconds: float) -> None:
         """Write down the answer to a line; names and secrets of a running configuration are hidden from then on."""
@@ -189,18 +215,46 @@ class Recorder:
         cleaned = "\n".join(each.rstrip() for each in said.strip("\n").split("\n"))
         self._pages.append(Page(SHOW, "", line, cleaned, round(seconds, 3)))
 
-    def _ask_for_help(self, console: Console, port: int) -> None:
-        for context in dict.fromkeys((CONFIG, *contexts(self._grammar))):
-            here = Context(context.kind, (port,), 0) if context.kind is ContextKind.INTERFACE else context
-            way = [self._grammar.session.configure, *([] if here == CONFIG else [self._grammar.enter(here)])]
-            if any(self._grammar.is_error(console.ask(line)) for line in way):
+    def _ask_for_help(self, console: Console, port: int, running: str) -> None:
+        for kind in contexts(self._grammar):
+            entries = [self._grammar.enter(place) for place in self._places(kind, port, running)]
+            self._ask_inside(console, kind.value, entries, questions(self._grammar, kind))
+        for block in blocks(self._grammar, running):
+            if block.why:
+                self.not_asked[block.context] = block.why
+            else:
+                self._ask_inside(console, block.context, [block.line], [], block.names)
+
+    def _places(self, kind: ContextKind, port: int, running: str) -> list[Context]:
+        """Return where a context may be entered: the port, VLAN 1, which every switch has, or another that is there."""
+        if kind is ContextKind.INTERFACE:
+            return [Context(kind, (port,))]
+        if kind is ContextKind.INTERFACE_VLAN:
+            there = parse_configuration(self.platform, running).state.vlans
+            return [Context(kind, vlan=vlan) for vlan in [1, *(int(vlan) for vlan in there if vlan != 1)][:2]]
+        return [VLAN_DATABASE] if kind is ContextKind.VLAN_DATABASE else []
+
+    def _ask_inside(
+        self, console: Console, context: str, entries: Sequence[str], asked: Sequence[str], names: Sequence[str] = ()
+    ) -> None:
+        """Enter a context by the first of the lines that is taken, and ask there; write down why where none is."""
+        why = ""
+        for entry in entries or [""]:
+            for line in (self._grammar.session.configure, entry):
+                answer = console.ask(line) if line else ""
+                if self._grammar.is_error(answer):
+                    why = self._scrubber.clean(f"{line} is answered: {answer.strip()}")
+                    break
+            else:
+                mode = reduce(lambda text, name: text.replace(name, HIDDEN), names, console.mode)
+                self._modes[context] = self._scrubber.clean(mode)
+                more = first_login_questions(self._grammar, context)
+                for typed in dict.fromkeys([*asked, *more]):
+                    self._help(console, context, typed)
                 self._leave(console)
-                continue
-            self._modes[context.kind.value] = console.mode
-            more = first_login_questions(self._grammar) if context == CONFIG else []
-            for typed in dict.fromkeys([*questions(self._grammar, context.kind), *more]):
-                self._help(console, context.kind.value, typed)
+                return
             self._leave(console)
+        self.not_asked[context] = why
 
     @property
     def _versions(self) -> str:
@@ -246,12 +300,25 @@ class Recorder:
         foreign, lines = self._foreign_lines(text), []
         for number, line in enumerate(text.splitlines(), start=1):
             words = line.split()
-            if number in foreign and words:
+            opener = next((each for each in self._openers if each.matches(line)), None)
+            if opener is not None:  # is entered again where a transcript is played
+                names = opener.names_in(line)
+                lines.append(" ".join(HIDDEN if word in names else word for word in words))
+            elif number in foreign and words:
                 first = words[0] if words[0].lower() in _FIRST_WORDS else HIDDEN
                 lines.append(f"{first} {HIDDEN}" if len(words) > 1 else first)
             else:
                 lines.append(_NAMED.sub(lambda f: f[0] if f[2] in _KEPT_NAMES else f"{f[1]}{HIDDEN}", line))
         return "\n".join(lines)
+
+
+def _differing(before: str, after: str) -> tuple[int, int]:
+    """Return how many lines one configuration has that the other has not; comments, such as times, do not count."""
+    both = [
+        Counter(line.strip() for line in text.splitlines() if line.strip() and line.lstrip()[0] not in "!#")
+        for text in (before, after)
+    ]
+    return (both[0] - both[1]).total(), (both[1] - both[0]).total()
 
 
 def _public(grammar: Grammar) -> frozenset[str]:

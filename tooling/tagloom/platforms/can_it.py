@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING
 
 from tagloom import platforms
 from tagloom.platforms.family import family
+from tagloom.platforms.first_contact import first_lines, mark_of
 from tagloom.platforms.iproute2 import FAMILY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from tagloom.platforms import Platform
 
 _HEAD = """\
 # Can it?
@@ -42,7 +45,8 @@ _COLUMNS = (
     "EEE",
 )
 _REST = """
-`push`: netmiko's driver. `first login`: `tagloom bootstrap` knows what a switch out of its box is typed. `refuses
+`push`: netmiko's driver. `first login`: what `tagloom bootstrap` types at a switch out of its box, by the marks of
+its lines where these are kept. `refuses
 tags of hosts`: ports of hosts can take untagged frames only. A broadcast tree by entries for `ff:ff:ff:ff:ff:ff` is
 proven on none of them. Ports of a Linux machine have the names it gave them: `model: "linux-bridge:lan1-4,wan"`.
 
@@ -76,12 +80,20 @@ def row_of(model: str) -> tuple[str, ...]:
         f"{platform.max_vlans:,}",
         f"{platform.mac_table:,}",
         platform.netmiko_driver or "no",
-        _yes(platform.has_first_contact),
+        _first_login(platform),
         _yes(platform.refuses_tagged),
         _yes(platform.drops_bpdus),
         _yes("lag_join" in lines and platform.ports > platform.physical_ports and platform.grammar != FAMILY),
         _yes(platform.eee),
     )
+
+
+def _first_login(platform: Platform) -> str:
+    """Return how many lines of a first login are confirmed, of kin and likely; yes where their marks are not kept."""
+    marks = Counter(mark_of(platform, line) for line in first_lines(platform))
+    if not marks:
+        return _yes(platform.has_first_contact)
+    return f"{marks['confirmed']} / {marks['confirmed-kin']} / {marks['likely']}"
 
 
 def _yes(can: bool) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
-from tagloom.platforms.family import RELOAD, settled
-from tagloom.platforms.first_contact import configuration_lines
-from tagloom.platforms.grammar import CONFIG, Context, ContextKind, Grammar
+from tagloom.platforms.family import FIRST_LOGIN, LIKELY, RELOAD, settled
+from tagloom.platforms.first_contact import first_lines, mark_of
+from tagloom.platforms.grammar import ContextKind, Grammar
 from tagloom.records.transcript import HELP, SHOW, TRIED
 
 if TYPE_CHECKING:
@@ -19,33 +19,40 @@ if TYPE_CHECKING:
     from tagloom.records.transcript import Transcript
 
 CONFIRMED, REFUTED, OPEN = "confirmed", "refuted", "open"
-FIRST_LOGIN = "first login"
-_LIKELY = "likely"
-_VALUE = "x9"  # typed where a value stands
+NOT_ASKED = "not_asked"  # of a transcript's manners: context -> why no help was asked for there
 _RETURN = {"<cr>", "cr"}
 _FIRST = re.compile(r"^[ \t]*(<[^>\n]*>|\S+)", re.MULTILINE)
+_DIGITS_BEHIND = re.compile(r"(?<=[a-z])\d[\d/]*$")
+_TAKES_KEY = "user-key "
 _FREE_TEXT = "name"  # what follows would be taken for a name, whatever it is
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a transcript says of a line: `verdict` confirmed, refuted or open, and `why`."""
+    """What a transcript says of a line: `verdict` confirmed, refuted or open, and `why`; `mark` was its mark before."""
 
     key: str
     words: str
     verdict: str
     why: str
+    mark: str = LIKELY
 
     def to_json(self) -> dict[str, str]:
         """Return it with the keys of the command line."""
-        return {"line": self.key, "words": self.words, "verdict": self.verdict, "why": self.why}
+        return {
+            "line": self.key,
+            "words": self.words,
+            "mark": self.mark,
+            "verdict": self.verdict,
+            "why": self.why,
+        }
 
 
 def likely_lines(grammar: Grammar) -> list[str]:
     """Return the keys of the lines that are written and marked likely, or were before a transcript confirmed them."""
     found = settled().get(grammar.platform.grammar, {})
     return [
-        key for key, line in grammar.lines.items() if line.written and (line.mark.startswith(_LIKELY) or key in found)
+        key for key, line in grammar.lines.items() if line.written and (line.mark.startswith(LIKELY) or key in found)
     ]
 
 
@@ -56,33 +63,42 @@ def settled_by(transcripts: Mapping[str, Transcript]) -> dict[str, dict[str, str
     for name, transcript in sorted(transcripts.items()):
         platform = platforms.load(transcript.model)
         source = f"{name}: {transcript.model}, firmware {transcript.firmware or 'not said'}"
-        for each in settle(platform, transcript):
+        likely = [each for each in first_login(platform, transcript) if each.mark == LIKELY]
+        for each in [*settle(platform, transcript), *likely]:
             if each.verdict == CONFIRMED:
                 found.setdefault(platform.grammar, {}).setdefault(each.key, source)
             elif each.verdict == REFUTED:
                 refuted.add((platform.grammar, each.key))
-    for family, key in refuted:
-        found.get(family, {}).pop(key, None)
-    return {family: dict(sorted(lines.items())) for family, lines in sorted(found.items()) if lines}
+    for name, key in refuted:
+        found.get(name, {}).pop(key, None)
+    return {name: dict(sorted(lines.items())) for name, lines in sorted(found.items()) if lines}
 
 
 def first_login(platform: Platform, transcript: Transcript) -> list[Evidence]:
-    """Return what a transcript's help says of the lines that `bootstrap` types at (config)#, likely and confirmed."""
+    """Return what a transcript's help says of the lines that `bootstrap` types, with their marks."""
     grammar = Grammar.of(platform)
-    found = []
-    for line in configuration_lines(platform):
-        words = " ".join(word or "..." for word in line)
-        steps = [(typed, part or "{value}") for typed, part in zip(_typed(line), line, strict=False)]
-        found.append(
-            _by_help(grammar, transcript, (FIRST_LOGIN, words), CONFIG.kind.value, [*steps, (_typed(line)[-1], "")])
-        )
-    return found
+    found = settled().get(platform.grammar, {})
+    evidence = []
+    for line in first_lines(platform):
+        head, typed = (f"{FIRST_LOGIN}{line.name}", line.name), typed_behind(line.typed)
+        steps = [(before, part or "{value}") for before, part in zip(typed, line.parts, strict=False)]
+        if why := _why_not_asked(transcript, line.context):
+            each = Evidence(*head, OPEN, why)
+        else:
+            each = _by_help(grammar, transcript, head, line.context, [*steps, (typed[-1], "")])
+        evidence.append(replace(each, mark=LIKELY if head[0] in found else mark_of(platform, line)))
+    return evidence
+
+
+def _why_not_asked(transcript: Transcript, context: str) -> str:
+    not_asked = transcript.manners.get(NOT_ASKED)
+    return str(not_asked.get(context, "")) if isinstance(not_asked, dict) else ""
 
 
 def reload_evidence(grammar: Grammar, transcript: Transcript) -> list[Evidence]:
     """Return what a transcript says of the words for a reload at a set time, where these are marked likely."""
     words = grammar.scheduled_reload
-    if words is None or not (words.mark.startswith(_LIKELY) or RELOAD in settled().get(grammar.platform.grammar, {})):
+    if words is None or not (words.mark.startswith(LIKELY) or RELOAD in settled().get(grammar.platform.grammar, {})):
         return []
     head, name = (RELOAD, words.arm), words.question
     steps = [(name, offered) for offered in words.offers]
@@ -102,21 +118,54 @@ def exec_questions(grammar: Grammar) -> list[str]:
     return [*grammar.session.helps, *([f"{words.question}{words.offers[0]} "] if words is not None else [])]
 
 
-def first_login_questions(grammar: Grammar) -> list[str]:
-    """Return what is typed before a `?` at (config)# to ask for the lines of a first login, word by word."""
-    return list(dict.fromkeys(typed for line in configuration_lines(grammar.platform) for typed in _typed(line)))
+def first_login_questions(grammar: Grammar, context: str) -> list[str]:
+    """Return what is typed before a `?` in a context to ask for the lines of a first login, word by word."""
+    lines = (line for line in first_lines(grammar.platform) if line.context == context)
+    return list(dict.fromkeys(typed for line in lines for typed in typed_behind(line.typed)))
 
 
-def _typed(line: Sequence[str]) -> list[str]:
+def typed_behind(words: Sequence[str]) -> list[str]:
     """Return what is typed before each word of a line, and before its end."""
-    return [" ".join([*(word or _VALUE for word in line[:number]), ""]) for number in range(len(line) + 1)]
+    return [" ".join([*words[:number], ""]) for number in range(len(words) + 1)]
 
 
-def contexts(grammar: Grammar) -> list[Context]:
-    """Return the places that likely lines are typed at: in the first port, or VLAN 1, which every switch has."""
-    kinds = dict.fromkeys(grammar.lines[key].context for key in likely_lines(grammar))
-    places = {ContextKind.INTERFACE: (1,)}
-    return [Context(kind, places.get(kind, ()), int(kind is ContextKind.INTERFACE_VLAN)) for kind in kinds]
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block of a first login: what a page of help calls it, the line that enters it, and why it is not entered.
+
+    One of `line` and `why` is "". `names` are words of the line that only its switch has.
+    """
+
+    context: str
+    line: str
+    why: str
+    names: tuple[str, ...] = ()
+
+
+def blocks(grammar: Grammar, running: str) -> list[Block]:
+    """Return the blocks of a first login that are none of the grammar's contexts.
+
+    To enter one may make it, so only one that stands in the running configuration is entered.
+    """
+    found = []
+    for opener in first_lines(grammar.platform):
+        if not opener.opens or opener.opens in set(ContextKind):
+            continue
+        line = next((each.strip() for each in running.splitlines() if opener.matches(each)), "")
+        why = "" if line else f"the running configuration has no {opener.shown}, and to enter it may make one"
+        if opener.shown.startswith(_TAKES_KEY):
+            why = "to enter it takes away the key that its user has"  # Cisco's command line guides, user-key
+        elif opener.context != ContextKind.CONFIG:
+            why = f"it stands inside {opener.context}"
+        found.append(Block(opener.opens, "" if why else line, why, opener.names_in(line)))
+    return found
+
+
+def contexts(grammar: Grammar) -> list[ContextKind]:
+    """Return where likely lines, and those of a first login, are typed in the grammar's own contexts."""
+    first = {line.context for line in first_lines(grammar.platform)}
+    likely = {grammar.lines[key].context for key in likely_lines(grammar)}
+    return [kind for kind in ContextKind if kind is ContextKind.CONFIG or kind in likely or kind.value in first]
 
 
 def questions(grammar: Grammar, kind: ContextKind) -> list[str]:
@@ -149,7 +198,10 @@ def _judged(grammar: Grammar, key: str, transcript: Transcript) -> Evidence:
         return Evidence(key, words, REFUTED, "refused when it was tried")
     if tried:
         return Evidence(key, words, CONFIRMED, "tried, and read back as typed")
-    found = _by_help(grammar, transcript, (key, words), grammar.lines[key].context.value, _steps(grammar, key))
+    context = grammar.lines[key].context.value
+    if why := _why_not_asked(transcript, context):
+        return Evidence(key, words, OPEN, why)
+    found = _by_help(grammar, transcript, (key, words), context, _steps(grammar, key))
     if found.verdict == CONFIRMED and any(_is_free(part) for part in grammar.parts(key)):
         return Evidence(key, words, OPEN, "its help was not asked to the end")
     return found
@@ -177,7 +229,7 @@ def _offers(offered: list[str], part: str) -> bool:
         return any(
             not (word.islower() and word.replace("-", "").isalpha()) for word in offered if word.lower() not in _RETURN
         )
-    return part.lower() in words
+    return part.lower() in words or _DIGITS_BEHIND.sub("", part.lower()) in words  # Vlan-interface <1-4094>
 
 
 def _is_free(part: str) -> bool:

@@ -11,7 +11,8 @@ import yaml
 
 SETTLED = "settled.csv"  # family,line,source: what `make settle` has written
 RELOAD = "scheduled_reload"  # the family's words for it, which are settled as one line is
-_LIKELY, _CONFIRMED = "likely", "confirmed"
+FIRST_LOGIN = "first login: "  # before the words of a line that bootstrap types
+LIKELY, _CONFIRMED = "likely", "confirmed"
 Firmware = tuple[tuple[str, str], ...]  # (variable, choice) pairs, ascending by variable
 
 
@@ -80,10 +81,18 @@ def settled_lines(data: dict[str, Any], found: dict[str, str]) -> dict[str, Any]
     over = {
         key: {"mark": _CONFIRMED, "source": source}
         for key, source in found.items()
-        if str(data.get("lines", {}).get(key, {}).get("mark", "")).startswith(_LIKELY)
+        if str(data.get("lines", {}).get(key, {}).get("mark", "")).startswith(LIKELY)
     }
+    first = {key.removeprefix(FIRST_LOGIN): source for key, source in found.items() if key.startswith(FIRST_LOGIN)}
+    marks = data.get("first_lines", {})
+    likely = {
+        words: {"mark": _CONFIRMED, "source": source}
+        for words, source in first.items()
+        if marks.get(words, {}).get("mark", LIKELY) == LIKELY
+    }
+    data = _merged(data, {"first_lines": likely}) if likely else data
     reload_words = data.get(RELOAD, {})
-    if RELOAD in found and str(reload_words.get("mark", "")).startswith(_LIKELY):
+    if RELOAD in found and str(reload_words.get("mark", "")).startswith(LIKELY):
         data = _merged(data, {RELOAD: {"mark": _CONFIRMED, "source": found[RELOAD]}})
     return _merged(data, {"lines": over}) if over else data
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 import textwrap
 from dataclasses import dataclass, field
 from functools import cache
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 import jinja2
 
 from tagloom import platforms
-from tagloom.platforms.family import Firmware, relatives
+from tagloom.platforms.family import LIKELY, Firmware, family, relatives
 from tagloom.platforms.grammar import Context, ContextKind, Grammar
 from tagloom.records.fabric import Switch
 from tagloom.records.snmp import Credentials
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 FILE = "first-contact.j2"
 _OPENS = ("interface ", "crypto key pubkey-chain ", "user-key ", "local-user ", "line ", "user-interface ")
+_INSIDE = " / "  # between the line that opens a block, and that of a block in it
+_OUR_NAMES = {"tagloom", "Default", "DefaultRead"}  # stand where any name may
+_NUMBER = re.compile(r"\d+(?:\.\d+){0,3}")
 KEY_ROW = 40  # characters of a key in a line, as a CBS350 writes its own (public GitHub file 13367031994)
 ROUTEROS_AUTH, ROUTEROS_PRIV = ("SHA", "MD5"), ("AES", "DES")  # of SNMPv3: MikroTik's manual, SNMP, community
 PASSWORD, AUTH_PASSWORD, PRIV_PASSWORD, COMMUNITY = (
@@ -91,44 +95,118 @@ def first_contact_lines(
     return tuple(line.strip() for line in text.splitlines() if line.strip())
 
 
-def configuration_lines(platform: Platform) -> tuple[tuple[str, ...], ...]:
-    """Return the lines of a first login that are typed at (config)#, word by word, "" where a value stands.
+@dataclass(frozen=True, slots=True)
+class FirstLine:
+    """A line of a first login, and where it is typed.
 
-    Those inside the blocks that some of them open are left out; none where a console has no modes.
+    `context` is that of a page of help: config, interface or interface-vlan, else the words of the line that opens its
+    block; `opens` is the context that the line itself opens, "" for none. `parts` are its words, "" where a value
+    stands, `typed` the same with examples of values, `shown` the line with ... for what differs from switch to switch.
+    """
+
+    context: str
+    parts: tuple[str, ...]
+    typed: tuple[str, ...]
+    shown: str
+    opens: str = ""
+
+    @property
+    def name(self) -> str:
+        """Return the line with its place."""
+        return self.shown if self.context == ContextKind.CONFIG else f"{self.context}: {self.shown}"
+
+    def matches(self, line: str) -> bool:
+        """Return whether a line is this one, whatever its values."""
+        words = line.split()
+        return len(words) == len(self.parts) and all(
+            part in ("", word) for part, word in zip(self.parts, words, strict=True)
+        )
+
+    def names_in(self, line: str) -> tuple[str, ...]:
+        """Return the values of a line that matches, but for numbers."""
+        words = zip(self.parts, line.split(), strict=False)
+        return tuple(word for part, word in words if not part and not _NUMBER.fullmatch(word))
+
+
+def first_lines(platform: Platform) -> tuple[FirstLine, ...]:
+    """Return the lines of a first login that are typed in configuration; none where a console has no modes.
+
+    The line that opens a port is left out: it is one of the grammar's own.
     """
     if not (platform.has_modes and platform.has_first_contact):
         return ()
-    return _configuration_lines(platform.model, platform.firmware)
+    return _first_lines(platform.model, platform.firmware)
+
+
+def mark_of(platform: Platform, line: FirstLine) -> str:
+    """Return how well a line of a first login is known: confirmed, confirmed-kin or likely."""
+    known: dict[str, dict[str, str]] = family(platform.grammar, platform.firmware).get("first_lines", {})
+    return known.get(line.name, {}).get("mark", LIKELY)
+
+
+def first_context(platform: Platform, openers: Sequence[str]) -> str:
+    """Return the context of a page of help inside blocks, by the lines that opened them, from the outermost on."""
+    return next(
+        (line.opens for line in first_lines(platform) if line.opens and _is_opened(line, openers)), " / ".join(openers)
+    )
+
+
+def _is_opened(line: FirstLine, openers: Sequence[str]) -> bool:
+    return line.matches(openers[-1]) and line.opens.count(_INSIDE) == len(openers) - 1
 
 
 @cache
-def _configuration_lines(model: str, firmware: Firmware) -> tuple[tuple[str, ...], ...]:
+def _first_lines(model: str, firmware: Firmware) -> tuple[FirstLine, ...]:
     platform = platforms.load(model, firmware)
-    found: dict[tuple[str, ...], None] = {}
+    grammar = Grammar.of(platform)
+    port = grammar.enter(Context(ContextKind.INTERFACE, (1,)))
+    places = {port: ContextKind.INTERFACE.value}
+    if "interface_vlan" in grammar.lines:
+        places[grammar.enter(Context(ContextKind.INTERFACE_VLAN, vlan=1))] = ContextKind.INTERFACE_VLAN.value
+    found: dict[FirstLine, None] = {}
     for version in ("3", "2c"):
-        both = (_global_lines(platform, version, digit) for digit in "12")
-        for one, other in zip(*both, strict=True):
-            found[tuple(a if a == b else "" for a, b in zip(one.split(), other.split(), strict=True))] = None
+        stack = [ContextKind.CONFIG.value]
+        one, other = (_lines_in_configuration(platform, version, digit) for digit in (1, 2))
+        for line, same in zip(one, other, strict=True):
+            if line == grammar.session.leave:
+                stack.pop()
+                continue
+            pairs = list(zip(line.split(), same.split(), strict=True))
+            shown = " ".join(a if a == b else "..." for a, b in pairs)
+            parts = tuple("" if a != b or a in _OUR_NAMES or _NUMBER.fullmatch(a) else a for a, b in pairs)
+            opens = ""
+            if _opens(line):
+                inside = f"{stack[-1]}{_INSIDE}" if len(stack) > 1 else ""
+                opens = places.get(line, f"{inside}{shown}")
+            if line != port:
+                found[FirstLine(stack[-1], parts, tuple(line.split()), shown, opens)] = None
+            stack += [opens] if opens else []
     return tuple(found)
 
 
-def _global_lines(platform: Platform, version: str, digit: str) -> list[str]:
-    """Return the lines at (config)# with values that end with a digit."""
+def _opens(line: str) -> bool:
+    of_user = line.startswith("local-user ") and " class " not in line  # of Huawei, inside aaa
+    return line == "aaa" or (line.startswith(_OPENS) and not of_user)
+
+
+def _lines_in_configuration(platform: Platform, version: str, digit: int) -> list[str]:
+    """Return the lines between entering configuration and leaving it, with values that end with a digit."""
     word, address = f"word-{digit}", f"192.0.2.{digit}"
     snmp = Credentials(
         version, word, auth_password=f"pass{word}", priv_password=f"pass-{word}", community=f"read-{word}"
     )
-    contact = FirstContact(address, "255.255.255.0", word, f"login-{word}", f"198.51.100.{digit}", "AAAA", snmp)
+    contact = FirstContact(
+        address, f"255.255.{256 - digit}.0", word, f"login-{word}", f"198.51.100.{digit}", "A" * 4 * digit, snmp
+    )
     switch = Switch(f"switch-{digit}", platform.model, firmware=platform.firmware)
-    lines = first_contact_lines(switch, (), contact, share_directory() / "templates")
-    at_config, depth, words = [], 0, Grammar.of(platform).session
+    lines = first_contact_lines(switch, (1,), contact, share_directory() / "templates")
+    words, found, depth = Grammar.of(platform).session, [], 0
     for line in lines[lines.index(words.configure) + 1 :]:
         if line in (words.leave, words.end) and depth == 0:
             break
-        if depth == 0:
-            at_config.append(line)
-        depth += -1 if line == words.leave else int(line == "aaa" or line.startswith(_OPENS))
-    return at_config
+        found.append(line)
+        depth += -1 if line == words.leave else int(_opens(line))
+    return found
 
 
 def _quoted(text: str) -> str:
