@@ -235,7 +235,12 @@ class Recorder:
         return [VLAN_DATABASE] if kind is ContextKind.VLAN_DATABASE else []
 
     def _ask_inside(
-        self, console: Console, context: str, entries: Sequence[str], asked: Sequence[str], names: Sequence[str] = ()
+        self,
+        console: Console,
+        context: str,
+        entries: Sequence[str],
+        requested: Sequence[str],
+        names: Sequence[str] = (),
     ) -> None:
         """Enter a context by the first of the lines that is taken, and ask there; write down why where none is."""
         why = ""
@@ -249,7 +254,7 @@ class Recorder:
                 mode = reduce(lambda text, name: text.replace(name, HIDDEN), names, console.mode)
                 self._modes[context] = self._scrubber.clean(mode)
                 more = first_login_questions(self._grammar, context)
-                for typed in dict.fromkeys([*asked, *more]):
+                for typed in dict.fromkeys([*requested, *more]):
                     self._help(console, context, typed)
                 self._leave(console)
                 return
