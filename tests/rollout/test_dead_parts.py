@@ -15,15 +15,16 @@ from fabrics import make_fabric, make_irregular
 from mixed_fabrics import stops
 from tagloom import pipeline, platforms
 from tagloom.errors import PlanError
-from tagloom.lab.dataplane import Dataplane
+from tagloom.lab.dataplane import UNTAGGED, Dataplane
 from tagloom.operate.interrupting import interrupted_by_waves
 from tagloom.pipeline.proving import proof_services
 from tagloom.platforms.factory import factory_state
 from tagloom.records.change import difference
-from tagloom.records.switch_state import SwitchEditor, dead_states
+from tagloom.records.fabric import Host, Management
+from tagloom.records.switch_state import Membership, PortMode, SwitchEditor, dead_states
 from tagloom.render import line_changes
 from tagloom.rollout import keeping, readmission
-from tagloom.rollout.readmit import isolation
+from tagloom.rollout.readmit import isolation, managed_state
 from tagloom.route import route
 from tagloom.verify import broadcasts_once, verify, working_pairs
 from tagloom.weave import weave
@@ -209,9 +210,133 @@ def test_a_loop_of_entries_to_the_hosts_of_a_switch_that_is_apart_is_found():
         isolation(fabric, {**spoilt, **box}, services, "s8")
 
 
-def test_a_switch_that_is_managed_over_the_fabric_is_not_isolated():
-    fabric, s = a_fabric(random.Random(1))
+# --- managed over the fabric's own links ------------------------------------------------------------------------------
+
+VLAN, CPU, CONTROLLER = 40, 23, 24  # each switch's own address is a host at a port that the fabric has not
+
+
+def managed(chance, model):
+    """Draw a fabric with a tree of management links, and a switch that ends it."""
+    while True:
+        fabric, _ = a_fabric(chance, model)
+        links = list(range(len(fabric.links)))
+        chance.shuffle(links)
+        tree, joined = [], {chance.randrange(len(fabric.switches))}
+        root = min(joined)
+        while len(joined) < len(fabric.switches):
+            i = next(i for i in links if len({fabric.links[i].a, fabric.links[i].b} & joined) == 1)
+            tree.append(i)
+            joined |= {fabric.links[i].a, fabric.links[i].b}
+        ends = [s for i in tree for s in (fabric.links[i].a, fabric.links[i].b)]
+        leaves = [s for s in range(len(fabric.switches)) if ends.count(s) == 1 and s != root]
+        s = chance.choice(leaves)
+        if not fabric.with_switches_down({s}).apart:
+            return replace(fabric, management=Management(VLAN, root, CONTROLLER, tuple(tree))), s
+
+
+def as_managed(fabric, states):
+    """Return states with the VLAN as its owner set it, and each switch's own address as a host behind a port."""
+    found = {}
+    for s, switch in enumerate(fabric.switches):
+        editor = SwitchEditor.of(states[switch.name])
+        if VLAN not in editor.vlans:
+            editor.create_vlan(VLAN)
+        for i in fabric.management.links:
+            link = fabric.links[i]
+            for t, port in ((link.a, link.a_port), (link.b, link.b_port)):
+                if t == s:
+                    editor.set_member(VLAN, port, Membership.TAGGED)
+        for port in [CPU, *([CONTROLLER] if s == fabric.management.switch else [])]:
+            editor.mode[port - 1] = PortMode.GENERAL
+            editor.set_member(1, port, Membership.NONE)
+            editor.set_member(VLAN, port, Membership.UNTAGGED)
+            editor.set_pvid(port, VLAN)
+        found[switch.name] = editor.freeze()
+    return found
+
+
+@pytest.mark.parametrize("model", ["powerconnect-5324", "n-series", "cisco-cbs350-24t-4g", "hpe-5130-24g-4sfp"])
+@pytest.mark.parametrize("seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(4, 40))])
+def test_a_new_box_that_is_managed_over_the_fabric_is_joined_and_everybody_else_is_reached_at_every_line(model, seed):
+    """Frames of hosts with tags of any kind, those of the box included, and tagloom's own to each switch."""
+    chance = random.Random(seed)
+    fabric, s = managed(chance, model)
+    name, root = fabric.switches[s].name, fabric.management.switch
+    plan = pipeline.plan(fabric, Path(), texts=False)[0].state
+    whole = as_managed(fabric, plan)
+    services = proof_services(fabric)
+    factory = {**whole, name: factory_state(platforms.load(model))}
+    apart = isolation(fabric, factory, services, name)
+    first = as_managed(fabric, {**whole, name: managed_state(fabric, plan[name], name)})[name]
+    change = readmission(fabric, {**apart.after, name: first}, whole, services, name)
+    assert [wave.name for wave in change.waves][:1] == ["bring"]
+    assert change.after == whole
+
+    up = fabric.with_links_up()
+    cpus = [Host(f"switch {switch.name}", t, CPU, (1 << 42) + t) for t, switch in enumerate(up.switches)]
+    everybody = replace(up, hosts=(*up.hosts, *cpus, Host("tagloom", root, CONTROLLER, (1 << 42) + 99)))
+    less = fabric.with_switches_down({s}).with_links_up()
+    works = working_pairs(less, {**whole, **dead_states(less)})
+    names = [host.name for host in less.hosts]
+    kept = [(names[a], names[b]) for a, b in np.argwhere(works).tolist() if a != b]
+    vlans = [1, VLAN, *whole[name].owned_vlans, 77]
+    for wave in (*apart.waves, *change.waves):
+        alone = wave.name == "isolate"
+        before = {**wave.before, **({name: first} if alone else {})}
+        here = dead_states(less) if alone and chance.random() < 0.5 else {}
+        every = {
+            n: stops(before[n], lines_of(before[n], wave.state[n], model))
+            for n in fabric.index
+            if n != name or not alone
+        }
+        plane = Dataplane(everybody, {**before, **here})
+        at = dict.fromkeys(every, 0)
+        left = list(every)
+        while left:
+            for a, b in kept:
+                sent = plane.unicast(a, b)
+                assert sent.delivered_to == {b: 1}, (wave.name, a, b, at)
+            for switch in fabric.switches:
+                if switch.name != name or not alone:
+                    for a, b in (("tagloom", f"switch {switch.name}"), (f"switch {switch.name}", "tagloom")):
+                        assert plane.unicast(a, b).copies == 1, (wave.name, a, b, at)  # this VLAN learns, and floods
+            for host in fabric.hosts:
+                assert not plane.broadcast(host.name, tag=chance.choice([UNTAGGED, *vlans])).storm
+            left = [n for n in every if at[n] + 1 < len(every[n])]
+            for n in chance.sample(left, min(len(left), chance.randint(1, 3))):
+                at[n] = min(at[n] + chance.randint(1, 3), len(every[n]) - 1)
+                plane.change(n, every[n][at[n]])
+
+
+def test_a_line_that_cuts_the_way_to_a_box_managed_over_the_fabric_is_not_proven():
+    chance = random.Random(1)
+    fabric, s = managed(chance, MODEL)
+    name, services = fabric.switches[s].name, proof_services(fabric)
+    plan = pipeline.plan(fabric, Path(), texts=False)[0].state
+    whole = as_managed(fabric, plan)
+    apart = isolation(fabric, {**whole, name: factory_state(platforms.load(MODEL))}, services, name).after
+    first = as_managed(fabric, {**whole, name: managed_state(fabric, plan[name], name)})[name]
+    editor = SwitchEditor.of(whole[name])
+    link = next(fabric.links[i] for i in fabric.management.links if s in (fabric.links[i].a, fabric.links[i].b))
+    editor.set_member(VLAN, link.a_port if link.a == s else link.b_port, Membership.NONE)
+    assert readmission(fabric, {**apart, name: first}, whole, services, name).waves
+    with pytest.raises(PlanError, match=r"switch|tagloom"):
+        readmission(fabric, {**apart, name: first}, {**whole, name: editor.freeze()}, services, name)
+
+
+@pytest.mark.parametrize("which", ["root", "inner"])
+def test_a_switch_that_others_are_managed_over_is_not_isolated(which):
+    chance = random.Random(1)
+    while True:
+        fabric, _ = managed(chance, MODEL)
+        ends = [s for i in fabric.management.links for s in (fabric.links[i].a, fabric.links[i].b)]
+        inner = [s for s in set(ends) if ends.count(s) > 1 and s != fabric.management.switch]
+        if inner:
+            break
+    name = fabric.switches[inner[0] if which == "inner" else fabric.management.switch].name
     held = planned(fabric)
-    name = fabric.switches[s].name
-    with pytest.raises(PlanError, match="is isolated only where it is reached by a way that is not the fabric's"):
-        readmission(replace(fabric, management=object()), held, held, proof_services(fabric), name)
+    with pytest.raises(
+        PlanError, match="is isolated only where it is reached by a way that is not the fabric's"
+    ) as refused:
+        readmission(fabric, held, held, proof_services(fabric), name)
+    assert ("plugged in" if which == "root" else "goes over") in refused.value.witness

@@ -1,9 +1,15 @@
 """A dead switch is not contacted, the others are led round it; it is readmitted when it is back, or a new box is."""
 
+import re
+
 import paramiko
 import pytest
 
+from tagloom import platforms
 from tagloom.lab import process
+from tagloom.read import read_fabric
+from tagloom.records.switch_state import Membership
+from tagloom.render import read_state
 from terminal import Terminal
 from thinned import few
 
@@ -136,9 +142,58 @@ def test_a_new_linux_machine_which_has_a_login_takes_the_place_of_a_dead_one(tmp
         assert held(terminal) == whole
 
 
+OF_ADDRESS = {  # which words the families have for an address in the management VLAN
+    "powerconnect-6248": r"ip address vlan 40",
+    "hpe-5130-24g-4sfp": r"interface Vlan-interface40\n *ip address 127",
+}
+
+
+@pytest.mark.parametrize("model", few(["powerconnect-5324", *KINS], 0, 6))
+def test_a_switch_at_the_end_of_the_management_vlan_is_replaced_over_its_one_link(model, tmp_path):
+    """Its console says how it is reached; of its ports that one alone carries anything until it holds what it must."""
+    terminal = Terminal(tmp_path)
+    platform = platforms.load(model)
+    uplink, other, controller = (platform.port_name(n) for n in (2, 1, 24))
+    ways = ", ".join(f'"{end}"' for end in (f"s0:{other}", f"s1:{uplink}", f"s2:{uplink}"))
+    text = PLAN.replace("powerconnect-5324", model)
+    (terminal.home / "f.yml").write_text(
+        f'{text}management: {{vlan: 40, controller: "s0:{controller}", links: [{ways}]}}\n'
+    )
+    terminal("plan", "f.yml", "-o", "b")
+    end = end_of(terminal, "b")
+    with terminal.lab("f.yml", ("apply", "b", "--allow", "interrupt")):
+        whole = held(terminal)
+        process.fault(terminal.rack, end, "factory")
+        process.traffic(terminal.rack, "start")
+        cut = process.traffic(terminal.rack, "report")["unreached"]["frames"]
+        words = ["--telnet", process.console(terminal.rack, end)["telnet"], "--network", "127.0.0.0/8", "--new-key"]
+        page = terminal.answer("replace", end, *words, "--check")
+        assert sum(map(len, page["isolated"].values())) == 1, "of its two links the other"
+        page = terminal.answer("replace", end, *words)
+        seen = process.traffic(terminal.rack, "report")
+        process.traffic(terminal.rack, "stop")
+        assert (seen["unreached"]["frames"], seen["duplicated"], seen["storms"]) == (cut, 0, 0)
+        assert (page["failed"], page["hitless"], page["factory"]) == ([], True, True)
+        assert terminal.answer("lab", "ping")["lost"] == 0
+        others = [name for name in whole if name != end]
+        assert held(terminal, *others) == {name: whole[name] for name in others}
+        box = held(terminal)[end]
+        assert re.search(OF_ADDRESS.get(model, r"interface vlan 40\n *ip address 127"), box)
+        state = read_state(platform, box, end, (1, 2, 3))[0]
+        assert [state.member(40, p) is Membership.TAGGED for p in (1, 2)].count(True) == 1
+        assert terminal.answer("apply", "b")["changed"] == []
+
+
+def end_of(terminal, build):
+    """Return the switch that ends the tree of management links, which the computer is not plugged in at."""
+    fabric = read_fabric(terminal.home / build / "fabric.yml")
+    ends = [s for i in fabric.management.links for s in (fabric.links[i].a, fabric.links[i].b)]
+    return next(x.name for s, x in enumerate(fabric.switches) if ends.count(s) == 1 and s != fabric.management.switch)
+
+
 def test_a_switch_managed_over_the_fabrics_own_links_is_replaced_by_what_the_refusal_names(tmp_path):
     terminal = Terminal(tmp_path)
-    ways = 'management: {vlan: 40, controller: "s0:g24", links: ["s0:g1", "s1:g2", "s2:g2"]}\n'
+    ways = 'management: {vlan: 40, controller: "s0:g24", links: ["s1:g1", "s1:g2", "s3:g1"]}\n'
     (terminal.home / "f.yml").write_text(PLAN + ways)
     terminal("plan", "f.yml", "-o", "b")
     with terminal.lab("f.yml", ("apply", "b", "--allow", "interrupt")):

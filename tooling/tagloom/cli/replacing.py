@@ -59,7 +59,7 @@ class _Box:
 def _replace(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.apply.playbook import Ansible
     from tagloom.operate import prepare
-    from tagloom.operate.replacing import refuse_managed_over_links
+    from tagloom.operate.replacing import refuse_managed_over_it
 
     wrong = Findings()
     site = wrong.of(lambda: site_of(args))
@@ -77,7 +77,7 @@ def _replace(args: argparse.Namespace, screen: Screen) -> int:
         with screen.waiting("proving what would be pushed"):
             prepared = stack.enter_context(prepare.prepared_copy(build, site))
         switch = _switch_of(prepared, args.switch, at_console=bool(args.serial or args.telnet))
-        refuse_managed_over_links(prepared.fabric)  # before anything is typed at a console
+        refuse_managed_over_it(prepared.fabric, switch.name)  # before anything is typed at a console
         if not prepared.proof.proven:
             rule = "nothing goes to a switch that was not proven"
             raise PlanError(rule, str(next(iter(prepared.proof.findings), "")), f"tagloom verify {build}")
@@ -146,6 +146,7 @@ def _first_lines(
     args: argparse.Namespace, prepared: PreparedChange, box: _Box, network: Any, inventory: Path
 ) -> tuple[str, ...]:
     """Return the lines that bring a box to the inventory's login. Raises InputError."""
+    from tagloom.operate.replacing import lines_for_management
     from tagloom.platforms.first_contact import first_contact_lines
     from tagloom.share import share_directory
 
@@ -158,12 +159,16 @@ def _first_lines(
         raise InputError([Finding(f"{name}: ansible_host", f"an address of {network}", address or "none")])
     snmp = snmp_given(inventory, secretly=True)
     contact = contact_of(args, box.switch, address, network, box.access, snmp, secretly=True)
+    if fabric.management is not None:
+        contact = replace(contact, vlan=fabric.management.vlan)
     ports = fabric.used_ports[fabric.index[name]]
-    return first_contact_lines(box.switch, ports, contact, share_directory() / "templates")
+    lines = first_contact_lines(box.switch, ports, contact, share_directory() / "templates")
+    return (*lines_for_management(prepared, name), *lines)
 
 
 def _look(args: argparse.Namespace, screen: Screen, box: _Box, directory: Path, stack: ExitStack) -> None:
     """Read what the box holds, over its console or over SSH. Raises DeviceError, PlanError or InputError."""
+    from tagloom import platforms
     from tagloom.adapters import host_keys
     from tagloom.operate.replacing import read_box, refuse_live
 
@@ -187,7 +192,8 @@ def _look(args: argparse.Namespace, screen: Screen, box: _Box, directory: Path, 
     else:
         text = _read_over_ssh(args, screen, box, directory)
     box.state, cells, others = read_box(box.switch, text)
-    if box.line is not None and box.line.renewed:  # of a first login that cannot be had without a user
+    # A first login that cannot be had without a user has made one, now or when somebody looked before.
+    if box.line is not None and platforms.of(box.switch).factory_login is not None:
         others = tuple(each for each in others if not each.actual.startswith(f"username {access.user} "))
     box.holds = (*cells, *others) if box.line is not None else cells
     box.said |= {"factory": not box.holds, "holds": [finding.to_json() for finding in box.holds]}

@@ -14,12 +14,14 @@ from tagloom.operate.interrupting import interrupted_by_waves
 from tagloom.operate.repair_runs import FOLDER, is_repair
 from tagloom.pipeline.proving import proof_services
 from tagloom.platforms.factory import factory_state
+from tagloom.platforms.grammar import Grammar
 from tagloom.platforms.secrets import scrub
+from tagloom.read.build_directory import read_texts
 from tagloom.records.change import difference
-from tagloom.render import parse_configuration
+from tagloom.render import parse, parse_configuration, render_commands
 from tagloom.render.console_text import clean_lines
 from tagloom.rollout import isolation
-from tagloom.rollout.readmit import refuse_in_band
+from tagloom.rollout.readmit import managed_state, refuse_in_band
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -84,9 +86,26 @@ def read_box(switch: Switch, text: str) -> tuple[SwitchState, tuple[Finding, ...
     return parsed.state, tuple(cell_finding(switch.name, each, platform.port_name) for each in changes), tuple(others)
 
 
-def refuse_managed_over_links(fabric: Fabric) -> None:
-    """Raise PlanError for a fabric of which no switch can be isolated, before anything is typed at a console."""
-    refuse_in_band(fabric)
+def refuse_managed_over_it(fabric: Fabric, name: str) -> None:
+    """Raise PlanError where a switch cannot be set apart, before anything is typed at a console."""
+    refuse_in_band(fabric, name)
+
+
+def lines_for_management(prepared: PreparedChange, name: str) -> tuple[str, ...]:
+    """Return what a new box is typed first where it is reached over the fabric: none of its ports leads frames on.
+
+    Its one link of the management VLAN carries that alone. None where the fabric has no such VLAN.
+    """
+    fabric = prepared.fabric
+    if fabric.management is None:
+        return ()
+    platform = platforms.of(fabric.switches[fabric.index[name]])
+    words = Grammar.of(platform).session
+    planned, _ = parse(fabric, read_texts(fabric, prepared.directory / "configs"))
+    new = factory_state(platform)
+    lines = render_commands(platform, difference(new, managed_state(fabric, planned[name], name)), new)
+    enable = (words.enable,) if words.enable else ()
+    return (*enable, words.configure, *lines, words.leave)
 
 
 def isolate(

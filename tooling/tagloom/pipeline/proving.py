@@ -24,6 +24,7 @@ from tagloom.verify import (
     prove_foreign,
     prove_frames,
     prove_kept,
+    prove_managed,
     prove_management,
     prove_running,
     prove_wave,
@@ -170,6 +171,7 @@ def proof_services(
             here, there = ({**state, **held, **dead_states(less)} for state in (before, after))
             sent = {name: each for name, each in together.items() if less.switches[less.index[name]].up}
             proof = prove_kept(less, here, there, sent)
+            proof = prove_managed(fabric.with_links_up(), before | held, together, assumptions, proof)
         else:
             proof = prove_wave(
                 fabric, before | held, together, duplicates_allowed=duplicates_allowed, assumptions=assumptions

@@ -16,6 +16,7 @@ from tagloom.platforms.family import LIKELY, Firmware, family, relatives
 from tagloom.platforms.grammar import Context, ContextKind, Grammar
 from tagloom.records.fabric import Switch
 from tagloom.records.snmp import Credentials
+from tagloom.records.switch_state import DEFAULT_VLAN
 from tagloom.share import share_directory
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ PASSWORD, AUTH_PASSWORD, PRIV_PASSWORD, COMMUNITY = (
 
 @dataclass(frozen=True, slots=True)
 class FirstContact:
-    """How a switch is reached afterwards: its address in VLAN 1, its user, and who may read it over SNMP, if anybody.
+    """How a switch is reached afterwards: its address in `vlan`, its user, and who may read it over SNMP, if anybody.
 
     `user_key` is the user's public RSA key in base 64; it and `gateway` are "" for none. Secrets are kept out of its
     `repr`.
@@ -51,6 +52,7 @@ class FirstContact:
     gateway: str = ""
     user_key: str = ""
     snmp: Credentials | None = field(default=None, repr=False)
+    vlan: int = DEFAULT_VLAN
 
 
 def first_contact_lines(
@@ -84,6 +86,7 @@ def first_contact_lines(
         password=contact.password,
         address=contact.address,
         mask=contact.mask,
+        vlan=contact.vlan,
         bits=ipaddress.IPv4Network(f"0.0.0.0/{contact.mask}").prefixlen,
         gateway=contact.gateway,
         snmp=contact.snmp,

@@ -10,7 +10,7 @@ import numpy as np
 from tagloom import platforms
 from tagloom.errors import PlanError
 from tagloom.records.rollout import Rollout, Wave
-from tagloom.records.switch_state import DEFAULT_VLAN, DISCARD_PVID
+from tagloom.records.switch_state import DEFAULT_VLAN, DISCARD_PVID, Membership, SwitchEditor
 from tagloom.records.wave_proof import ProofAssumptions
 from tagloom.rollout.choose import SESSION_SECONDS, UP_MARGIN, UP_SECONDS, keeping
 from tagloom.rollout.layers import without
@@ -25,10 +25,10 @@ def readmission(fabric: Fabric, before: FabricState, after: FabricState, service
     """Return the waves that bring switch `name` to `after`, and the others with it if they hold something else.
 
     Isolate: its neighbours shut their ports to it, so that its state affects no other switch. Bring: it is configured
-    over a path outside the fabric, without VLANs yet if others hold another plan. Join: those ports are opened, in one
-    wave or with the waves that lead all to `after`. Every pair of hosts that works goes on working, except for frames
-    over the switch before it was isolated: about those nothing is proven. Raises PlanError if the switch is managed
-    over the fabric, or no such waves are found.
+    over a path outside the fabric, or over the one link of its management VLAN, without VLANs yet if others hold
+    another plan. Join: those ports are opened, in one wave or with the waves that lead all to `after`. Every pair of
+    hosts that works goes on working, except for frames over the switch before it was isolated: about those nothing is
+    proven. Raises PlanError if others are managed over the switch, or no such waves are found.
     """
     s = fabric.index[name]
     isolated = _isolated(fabric, before, s)
@@ -98,11 +98,16 @@ def _append_wave(
 
 
 def _isolated(fabric: Fabric, state: FabricState, s: int) -> FabricState:
-    """Return a state with all ports of other switches that lead to switch `s` shut. Raises PlanError."""
-    refuse_in_band(fabric)
+    """Return a state with all ports of other switches that lead to switch `s` shut, but those that it is managed over.
+
+    Over one link alone a switch leads no frame on: it never sends one out of the port that it came in by. Raises
+    PlanError.
+    """
+    refuse_in_band(fabric, fabric.switches[s].name)
+    kept = fabric.management.links if fabric.management is not None else ()
     found = dict(state)
-    for _, a, port, b, far_port in fabric.cables.tolist():
-        if s not in (a, b) or a == b:
+    for link, a, port, b, far_port in fabric.cables.tolist():
+        if s not in (a, b) or a == b or link in kept:
             continue
         t, p = (b, far_port) if a == s else (a, port)
         neighbour = fabric.switches[t].name
@@ -112,18 +117,49 @@ def _isolated(fabric: Fabric, state: FabricState, s: int) -> FabricState:
     return found
 
 
-def refuse_in_band(fabric: Fabric) -> None:
-    """Raise PlanError for a fabric whose switches are managed over its own links.
+def refuse_in_band(fabric: Fabric, name: str) -> None:
+    """Raise PlanError where switches are managed over the fabric's own links, and others over this one.
 
-    The switches behind the one that is missing cannot be told to shut their ports to it: the way to them was over it.
+    Those cannot be read, nor told to shut their ports to it: the way to them was over it. A switch that ends the tree
+    of the management VLAN has one link of it, over which it is reached while all others are shut. A menu or a shell has
+    its address on a bridge that is not the fabric's.
     """
-    if fabric.management is not None:
-        rule = "a switch is isolated only where it is reached by a way that is not the fabric's"
-        next_step = (
-            "reach every switch by a port of its own, take management: out of the fabric file, tagloom plan FABRIC "
-            "--previous BUILD -o NEW, then the same command with NEW"
-        )
-        raise PlanError(rule, "management: goes over the fabric's links", next_step)
+    if fabric.management is None:
+        return
+    s = fabric.index[name]
+    ends = [(fabric.links[i].a, fabric.links[i].b) for i in fabric.management.links]
+    if s == fabric.management.switch:
+        witness = f"tagloom's own computer is plugged in at {name}: nobody else is reached while it is missing"
+    elif sum(s in each for each in ends) > 1:
+        witness = f"management: goes over {name}'s links to others, which are not reached while it is missing"
+    elif not platforms.of(fabric.switches[s]).has_modes:
+        witness = f"management: goes over the fabric's links, and {name} is a {fabric.switches[s].model}"
+    else:
+        return
+    rule = (
+        "a switch is isolated only where it is reached by a way that is not the fabric's, or ends its management VLAN"
+    )
+    next_step = (
+        "reach every switch by a port of its own, take management: out of the fabric file, tagloom plan FABRIC "
+        "--previous BUILD -o NEW, then the same command with NEW"
+    )
+    raise PlanError(rule, witness, next_step)
+
+
+def managed_state(fabric: Fabric, planned: SwitchState, name: str) -> SwitchState:
+    """Return the state in which a new switch that ends the management VLAN is reached, and leads nothing on.
+
+    As `planned` for it, but without VLANs of tagloom's, and with the management VLAN tagged on its one link.
+    """
+    s, found = fabric.index[name], fabric.management
+    assert found is not None  # noqa: S101 - else there is no such VLAN
+    editor = SwitchEditor.of(_without_own_vlans(fabric, s, planned))
+    if found.vlan not in editor.vlans:
+        editor.create_vlan(found.vlan)
+    for link, a, port, b, far_port in fabric.cables.tolist():
+        if link in found.links and s in (a, b):
+            editor.set_member(found.vlan, port if a == s else far_port, Membership.TAGGED)
+    return editor.freeze()
 
 
 def _without_own_vlans(fabric: Fabric, s: int, state: SwitchState) -> SwitchState:

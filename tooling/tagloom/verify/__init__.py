@@ -5,7 +5,7 @@ from tagloom.verify.foreign_wave import prove_foreign
 from tagloom.verify.frame_path import frame_path
 from tagloom.verify.guard import guard
 from tagloom.verify.interrupted import kept_pairs, prove_kept, working_pairs
-from tagloom.verify.management import prove_management
+from tagloom.verify.management import prove_managed, prove_management
 from tagloom.verify.missing import missing_entry
 from tagloom.verify.protection import protection
 from tagloom.verify.prove import (
@@ -38,6 +38,7 @@ __all__ = [
     "prove_foreign",
     "prove_frames",
     "prove_kept",
+    "prove_managed",
     "prove_management",
     "prove_running",
     "prove_wave",

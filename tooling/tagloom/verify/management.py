@@ -11,7 +11,7 @@ from tagloom.errors import Finding
 from tagloom.graph.cycles import find_cycle
 from tagloom.platforms.port_names import channel_name
 from tagloom.records.fabric import Host
-from tagloom.records.switch_state import Membership
+from tagloom.records.switch_state import Membership, dead_states
 from tagloom.records.wave_proof import ProofAssumptions
 from tagloom.verify.wave import prove_frames
 
@@ -70,6 +70,23 @@ def prove_management(
             named = "; ".join(channel_name(fabric, c) for c in cycle)
             return (Finding("management", "no dependency cycle with the hosts' frames under PAUSE", named),)
     return ()
+
+
+def prove_managed(
+    fabric: Fabric, before: FabricState, lines: Mapping[str, Lines], assumptions: ProofAssumptions, data: WaveProof
+) -> WaveProof:
+    """Return a proof of `data`, with what cuts tagloom off from switches at some line of a wave that keeps pairs.
+
+    A switch that is apart counts once it is sent lines: before, it is reached by nobody, and nobody over it.
+    """
+    requested = fabric.management
+    if requested is None or not data.proven:
+        return data
+    alone = {s for s in assumptions.apart if fabric.switches[s].name not in lines}
+    ways = tuple(i for i in requested.links if not {fabric.links[i].a, fabric.links[i].b} & alone)
+    less = replace(fabric.with_switches_down(alone), management=replace(requested, links=ways))
+    held = {**before, **dead_states(less)}
+    return replace(data, findings=prove_management(less, held, lines, ProofAssumptions(), data, pausing=False))
 
 
 def _with_cpu(state: SwitchState, requested: Management, ports: list[int], here: bool) -> SwitchState:
