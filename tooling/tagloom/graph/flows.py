@@ -28,10 +28,11 @@ class Flows:
 
     source, destination  int32[F], hosts, ordered by source, then by destination
     volume_bytes         float64[F]
-    first                int64[F + 1]; flow f crosses channel[first[f]:first[f + 1]], in order of the path
+    first                int64[F + 1]; flow f crosses channel[first[f]:first[f + 1]], its path in order first
     channel              int32[first[F]]
     capacity_bps         float64[K], 0 if the link is down
     hosts                H
+    copies               int64[F], channels after the path's that carry copies of flooded frames, None for none at all
     """
 
     source: NDArray[np.int32]
@@ -41,6 +42,7 @@ class Flows:
     channel: NDArray[np.int32]
     capacity_bps: NDArray[np.float64]
     hosts: int
+    copies: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.source)
@@ -48,7 +50,12 @@ class Flows:
     @property
     def hops(self) -> NDArray[np.int64]:
         """Return the number of switches on every path, int64[F]."""
-        return np.diff(self.first) - 1
+        return self.path_end - self.first[:-1] - 1
+
+    @property
+    def path_end(self) -> NDArray[np.int64]:
+        """Return where each flow's path ends in `channel`, int64[F]: after it are copies of flooded frames."""
+        return self.first[1:] - (0 if self.copies is None else self.copies)
 
     def among(self, kept: NDArray[np.bool_]) -> Flows:
         """Return some of the flows, bool[F], over the same channels."""
@@ -60,6 +67,7 @@ class Flows:
             volume_bytes=self.volume_bytes[kept],
             first=np.concatenate([[0], np.cumsum(hops[kept])]),
             channel=self.channel[np.repeat(kept, hops)],
+            copies=None if self.copies is None else self.copies[kept],
         )
 
     def add_up(self, of_flow: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -71,7 +79,11 @@ class Flows:
         """Return the sum over each flow's path of the values of its channels, float64[F]."""
         if not len(self):
             return np.zeros(0)
-        return np.add.reduceat(of_channel[self.channel], self.first[:-1])
+        if self.copies is None:
+            return np.add.reduceat(of_channel[self.channel], self.first[:-1])
+        size = self.path_end - self.first[:-1]
+        steps = of_channel[self.channel[places(self.first[:-1], size)]]
+        return np.add.reduceat(steps, np.cumsum(size) - size)
 
 
 def flows_of(
@@ -112,7 +124,7 @@ def flows_of(
 def one_switch(flows: Flows) -> Flows:
     """Return the same flows over one ideal switch that connects all hosts: only the hosts' own links remain."""
     first = 2 * np.arange(len(flows) + 1)
-    ends = flows.channel[flows.first[:-1]], flows.channel[flows.first[1:] - 1]
+    ends = flows.channel[flows.first[:-1]], flows.channel[flows.path_end - 1]
     channel = np.stack(ends, axis=1).ravel()
     of_hosts = flows.capacity_bps[: 2 * flows.hosts]
     return Flows(flows.source, flows.destination, flows.volume_bytes, first, channel, of_hosts, flows.hosts)

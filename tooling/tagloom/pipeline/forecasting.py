@@ -13,6 +13,7 @@ from tagloom.errors import Finding, InputError, PlanError, TagloomError
 from tagloom.observe.counted import counted
 from tagloom.pipeline.files import read_build
 from tagloom.predict.eee import POWERCONNECT_5548
+from tagloom.predict.floods import counted_floods
 from tagloom.predict.interruption import interruption, lost_figure
 from tagloom.predict.links import predict
 from tagloom.predict.networks import networks_of, runs_of, timed
@@ -90,8 +91,10 @@ def predict_build(build: Build, question: Question) -> Forecast:
         if _up(after) != _up(build.fabric):
             new, how = _settled(after, build, question.settings)
             remarks += (f"with these settings: {how}",)
-        first = move(before, old, traffic)
-        moved = first, (first if _same(before, after) and old is new else move(after, new, traffic))
+        floods, remark = counted_floods(before, traffic, (old, new), build.assignment)
+        remarks += remark
+        first = move(before, old, traffic, floods=floods)
+        moved = first, (first if _same(before, after) and old is new else move(after, new, traffic, floods=floods))
         routes = new
     eee = question.eee or (POWERCONNECT_5548 if question.every_link or _sleeps(after) else None)
     every = routes if question.every_link else None

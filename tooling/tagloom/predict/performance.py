@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagloom.graph.floods import with_copies
 from tagloom.graph.flows import flows_of, one_switch
 from tagloom.platforms.power import latency_seconds
 from tagloom.predict.flows import finish, max_min_rates
@@ -52,12 +53,15 @@ class Moved:
         return self.seconds + self.waiting
 
 
-def move(fabric: Fabric, routes: Routes, traffic: Traffic) -> Moved:
+def move(fabric: Fabric, routes: Routes, traffic: Traffic, *, floods: bool = False) -> Moved:
     """Move traffic that all begins at once by the planned paths, max-min fair. Raises ValueError if a path is missing.
 
-    Beyond FOLLOWED_UP_TO flows the time is that of the busiest channel, a lower bound.
+    With `floods`, what is sent to uplinks without an address takes all channels and ports that flooded frames take; the
+    paths of every source must be a tree, as with fixed assignment. Beyond FOLLOWED_UP_TO flows the time is that of the
+    busiest channel, a lower bound.
     """
     flows = flows_of(fabric, routes, traffic.volume_bytes, traffic.messages)
+    flows = with_copies(fabric, routes, flows) if floods else flows
     messages = traffic.messages[flows.source, flows.destination]
     bits = 8.0 * flows.volume_bytes
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -10,6 +10,7 @@ import numpy as np
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
+from tagloom.graph.floods import uncounted_floods
 from tagloom.graph.paths import average_hops, channel_load, max_hops
 from tagloom.graph.search import all_hops
 from tagloom.platforms.port_names import channel_name
@@ -164,7 +165,8 @@ def regulate(
 def _remarks(fabric: Fabric, traffic: Traffic, assignment: str, options: RegulateOptions) -> tuple[str, ...]:
     """Return what is to be said of watts that are assumed, of the traffic, and of a library that is missing."""
     listed = (LISTED,) if options.method == "optimal" and assignment == "fixed" and not available() else ()
-    return (*assumed_watts(fabric, options.power), *traffic.remarks, *listed)
+    floods = uncounted_floods(fabric, traffic.volume_bytes)
+    return (*assumed_watts(fabric, options.power), *traffic.remarks, *listed, *floods)
 
 
 def _with_bound(chosen: LinkSettings, fixed: float, bound: Bound, remarks: Sequence[str]) -> LinkSettings:
