@@ -60,15 +60,15 @@ def test_a_transcript_confirms_what_the_help_knows_and_is_played_again(conforman
     page = record(capsys, rack, model, first)
     assert page["refuted"] == []
     assert [each["words"] for each in page["open"]] in ([], ["name {name}"])
-    assert len(page["confirmed"]) > 10
+    assert len(page["confirmed"]) > (4 if "huawei" in model else 10)
     assert process.configurations(rack) == before
     text = first.read_text()
     for private in ("watchtower", "spare-for-plant", "plant", "192.0.2.254", "0" * 31):
         assert private not in text
     transcript = read_transcript(first)
     assert transcript.manners["erases"]
-    assert transcript.manners["login"] == (["User Name:", "Password:"] if "5" in model and "hpe" not in model else [])
-    assert transcript.firmware.count(".") >= 2
+    assert transcript.manners["login"] == (["User Name:", "Password:"] if "5" in model and model[0] != "h" else [])
+    assert transcript.firmware.count(".") >= 2 or transcript.firmware.startswith("V200R")
 
     unknown = [
         typed for typed in (each["words"].split()[0] for each in page["confirmed"]) if typed not in {"no", "undo"}
@@ -101,9 +101,13 @@ def test_what_help_says_of_a_reload_and_of_a_first_login_is_recorded(conformance
         assert set(grammar.scheduled_reload.offers) <= set(transcript.answer(HELP, "", "reload ").split())
         assert transcript.answer(SHOW, "", "show reload") == "No scheduled reload"
     lines = [each["words"] for each in page["first_login"]]
-    of_snmp = ("snmp-server user ... tagloom ", "snmp-agent usm-user v3 ... tagloom ")
+    of_snmp = (
+        "snmp-server user ... tagloom ",
+        "snmp-agent usm-user v3 ... tagloom ",
+        "snmp-agent usm-user v3 ... group tagloom",
+    )
     assert any(line.startswith(of_snmp) for line in lines)
-    inside = {"config", "interface", "interface-vlan"}
+    inside = transcript.manners["prompts"]
     verdicts = {line.name: line.context in inside for line in first_lines(platforms.load(model))}
     assert {each["words"]: each["verdict"] == "confirmed" for each in page["first_login"]} == verdicts
     reasons = {each["why"] for each in page["first_login"] if each["verdict"] == "open"}

@@ -60,7 +60,7 @@ _KEPT_NAMES = ("tagloom", '"tagloom"')
 _QUESTION = re.compile(r"(?im)^[ \t]*((?:user ?name|user|login|password)[ \t]*:)")
 _PAGER = re.compile(r"More: <space>,[^\n]{0,80}?<return>|--More-- or \(q\)uit")
 _LOG_LINE = re.compile(r"\d\d-\w{3}-\d{4} \d\d:\d\d:\d\d *:? *%")
-_VERSION = re.compile(r"\b\d+(?:\.\d+){2,4}\b")
+_VERSION = re.compile(r"\b(?:\d+(?:\.\d+){2,4}|V\d{3}R\d{3}C\d{2}(?:SPC\d{1,4})?)\b")  # the latter of Huawei
 
 
 class Console(Protocol):
