@@ -172,7 +172,7 @@ def test_help_is_asked_inside_the_blocks_that_are_there_and_none_is_made(rack_wi
         if line.context in there:
             assert found[line.name]["verdict"] == "confirmed"
             assert transcript.answer(HELP, line.context, " ".join([line.typed[0], ""])) is not None
-    assert all("takes away the key" in each["why"] for each in users_keys if model.startswith("cisco"))
+    assert all("take away the key" in each["why"] for each in users_keys if model.startswith("cisco"))
     assert "operator7" not in file.read_text()
 
     process.play(rack, model, file)

@@ -154,7 +154,7 @@ def blocks(grammar: Grammar, running: str) -> list[Block]:
         line = next((each.strip() for each in running.splitlines() if opener.matches(each)), "")
         why = "" if line else f"the running configuration has no {opener.shown}, and to enter it may make one"
         if opener.shown.startswith(_TAKES_KEY):
-            why = "to enter it takes away the key that its user has"  # Cisco's command line guides, user-key
+            why = "to enter it may take away the key that its user has"  # no source says either
         elif opener.context != ContextKind.CONFIG:
             why = f"it stands inside {opener.context}"
         found.append(Block(opener.opens, "" if why else line, why, opener.names_in(line)))
