@@ -2,7 +2,7 @@
 
 import re
 
-from console_blocks import PAGES, blocks_of
+from console_blocks import blocks_of
 from fabrics import ROOT
 
 README = (ROOT / "README.md").read_text("utf-8")
@@ -33,8 +33,3 @@ def test_the_one_block_of_it_that_is_not_run_is_what_ci_runs():
     (command,) = left.commands
     ran = [line.split() for line in (ROOT / ".ci/run").read_text("utf-8").splitlines() if line.startswith("make ")]
     assert set(command.words[1:]) <= {word for line in ran for word in line}
-
-
-def test_every_other_block_of_every_page_is_run():
-    left = [block.where for page in PAGES for block in blocks_of(page) if block.example is not None]
-    assert [where.partition(":")[0] for where in left] == ["README.md"]
