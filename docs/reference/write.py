@@ -122,8 +122,14 @@ def commands() -> str:
     lines += ["Every command has `--help`, `--json` (one JSON object and nothing else on standard output) and `-v`", ""]
     lines[-2] += " (more detail)."
     for name, command in below(parser(), ""):
-        what = (command.description or "").split("\n\nexample:")[0]
+        what, _, listed = (command.description or "").split("\n\nexample:")[0].partition("\n\n")
         lines += [f"## tagloom {name}", "", cell(what), "", f"    {EXAMPLES.get(name, f'tagloom {name}')}", ""]
+        words = [line.split(maxsplit=1) for line in listed.splitlines()]
+        lines += (
+            ["| word | |", "|---|---|", *(f"| `{word}` | {cell(about)} |" for word, about in words), ""]
+            if words
+            else []
+        )
         rows = [row(action) for action in command._actions if action.dest not in COMMON]  # noqa: SLF001 - as argparse
         lines += ["| argument | |", "|---|---|", *rows, ""] if rows else []
     return "\n".join(lines)

@@ -8,7 +8,7 @@ import pytest
 import write
 
 from fabrics import ROOT
-from tagloom.cli import main, parser
+from tagloom.cli import parser
 from tagloom.cli.words import EXAMPLES, PAGES, docs_command, page_of
 
 COMMANDS = dict(write.below(parser(), ""))
@@ -84,11 +84,6 @@ def test_help_ends_its_introduction_with_a_page_that_is_in_the_site(command):
     assert page.removeprefix("docs/") in (ROOT / "mkdocs.yml").read_text("utf-8")
     shown = COMMANDS[command].description if command else parser().description
     assert f"read on:\n  {docs_command(page)}" in shown
-
-
-def test_wrong_arguments_name_the_page(capsys):
-    assert main(["export", "svg", "b"]) == 2
-    assert "tagloom export: expected arguments as in --help, actual" in capsys.readouterr().err
 
 
 def test_every_example_is_one_that_its_command_takes():

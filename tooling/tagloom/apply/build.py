@@ -73,7 +73,8 @@ def read_waves(build: Path) -> tuple[WaveOrder, ...]:
     payload = build / "rollout.json"
     if not payload.is_file():
         if not (build / "configs").is_dir():
-            raise InputError([Finding(str(build), "a build (configs/) or a rollout (rollout.json)", "neither")])
+            actual = "neither" if build.exists() else "nothing there (tagloom plan FABRIC -o BUILD makes one)"
+            raise InputError([Finding(str(build), "a build (configs/) or a rollout (rollout.json)", actual)])
         return (WaveOrder(1, "apply", build / "configs"),)
     plain = read_rollout(build)
     waves: list[WaveOrder] = []

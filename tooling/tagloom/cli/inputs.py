@@ -56,12 +56,12 @@ def text_of(path: Path) -> str:
 
 def with_parts_dead(fabric: Fabric, words: Sequence[str]) -> Fabric:
     """Return a fabric, all its hosts kept, with switches and links named by an end down. Raises InputError."""
-    from tagloom.platforms.port_names import parts_at
+    from tagloom.platforms.port_names import links_near, parts_at
 
     links, switches, unknown = parts_at(fabric, words)
     if unknown:
         rule = "a switch of the fabric, or switch:port of one of its links"
-        raise InputError(Finding("--after", rule, repr(word)) for word in unknown)
+        raise InputError(Finding("--after", f"{rule}{links_near(fabric, word)}", repr(word)) for word in unknown)
     return replace(fabric.with_switches_down(switches).with_links_down(links), hosts=fabric.hosts)
 
 

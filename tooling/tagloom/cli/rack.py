@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tagloom.cli.inputs import LAB
 from tagloom.cli.screen import GOOD, NO, Screen
+from tagloom.cli.words import described
 from tagloom.errors import Finding, InputError
 
 if TYPE_CHECKING:
@@ -130,23 +131,13 @@ def _demo(args: argparse.Namespace, screen: Screen) -> int:
 def _faults_that_there_are() -> str:
     from tagloom.lab.faults import KINDS
 
-    return (
-        "\n\n"
-        + "\n".join(f"  {kind:<13} {what}" for kind, what in KINDS.items())
-        + "\n\n"
-        + ("example:\n  tagloom lab fault s2 reboot --at 7 --for 20")
-    )
+    return "\n\n" + "\n".join(f"  {kind:<13} {what}" for kind, what in KINDS.items())
 
 
 def _manners_that_there_are() -> str:
     from tagloom.lab.manners import MANNERS
 
-    return (
-        "\n\n"
-        + "\n".join(f"  {name:<22} {manner.about}" for name, manner in MANNERS.items())
-        + "\n\n"
-        + "example:\n  tagloom lab manner s2 paged-by-more"
-    )
+    return "\n\n" + "\n".join(f"  {name:<22} {manner.about}" for name, manner in MANNERS.items())
 
 
 def add(commands: Commands) -> None:
@@ -167,7 +158,7 @@ def add(commands: Commands) -> None:
         ("mend", "end the faults of some or all switches", ""),
         ("down", "end the rack", ""),
     ):
-        about = what[0].upper() + what[1:] + "." + more
+        about = described(f"lab {name}", what[0].upper() + what[1:] + "." + more)
         raw = argparse.RawDescriptionHelpFormatter
         verb = verbs.add_parser(name, help=what, description=about, parents=[commands.common], formatter_class=raw)
         verb.add_argument(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from tagloom.cli.inputs import LAB
-from tagloom.errors import Finding, InputError
+from tagloom.cli.mistakes import finding_of
+from tagloom.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from tagloom.cli.screen import Screen
 
@@ -57,6 +58,16 @@ EXAMPLES = {
     "measure messages": "tagloom measure messages -o message_log.c",
     "run": "tagloom run day.yml -i inventory/testbed --check --once",
     "lab": "tagloom lab up fabric.yml",
+    "lab up": "tagloom lab up fabric.yml",
+    "lab status": "tagloom lab status",
+    "lab ping": "tagloom lab ping h0 h5   (or, all pairs: tagloom lab ping)",
+    "lab traffic": "tagloom lab traffic start",
+    "lab fault": "tagloom lab fault s0 cable --port g1",
+    "lab console": "tagloom lab console s0",
+    "lab play": "tagloom lab play s0 s0.json",
+    "lab manner": "tagloom lab manner s0 paged-by-more",
+    "lab mend": "tagloom lab mend s0",
+    "lab down": "tagloom lab down",
     "demo": "tagloom demo",
     "docs": "tagloom docs routing",
     "completion": "tagloom completion bash > ~/.local/share/bash-completion/completions/tagloom",
@@ -137,9 +148,17 @@ class SectionedHelp(argparse.RawDescriptionHelpFormatter):
 class Parser(argparse.ArgumentParser):
     """Parse arguments; what is wrong with them is a finding like any other."""
 
+    _words: Sequence[str] = ()
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Parse as argparse does, and remember the words for an error."""
+        self._words = list(args or ())
+        return super().parse_known_args(args, namespace)
+
     def error(self, message: str) -> NoReturn:
         """Raise InputError instead of printing and exiting."""
-        raise InputError([Finding(self.prog, "arguments as in --help", message)])
+        example = EXAMPLES.get(self.prog.partition(" ")[2] or self.prog, self.prog)
+        raise InputError([finding_of(self, self._words, message, example.partition("   ")[0])])
 
 
 def routing_words() -> Parser:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from typing import TYPE_CHECKING
 
@@ -78,6 +79,19 @@ def parts_at(fabric: Fabric, words: Iterable[str]) -> tuple[set[int], set[int], 
         else:
             unknown.append(word)
     return links, switches, unknown
+
+
+def links_near(fabric: Fabric, word: str) -> str:
+    """Return which links the switch in `word` has, else which switch may be meant, as the end of what is expected.
+
+    "" where neither is found; of many links the first eight are named.
+    """
+    name = re.split(r"[:/ ]", word, maxsplit=1)[0]
+    if (s := fabric.index.get(name)) is None:
+        return "".join(f" (nearest: {each})" for each in difflib.get_close_matches(name, fabric.index, n=1))
+    ends = [end for i, link in enumerate(fabric.links) if s in (link.a, link.b) for end in link_ends(fabric, i)]
+    own = [end for end in ends if end.partition(":")[0] == name]
+    return f" (of {name}: {', '.join(own[:8])}{' ...' if len(own) > 8 else ''})" if own else ""
 
 
 def port_numbers(fabric: Fabric) -> Callable[[str, str], int | None]:

@@ -166,7 +166,7 @@ def read_build(directory: Path, parse: Callable[[Fabric, Mapping[str, str]], Fab
     """
     where, expected = directory / "plan.json", "a build made by tagloom plan"
     if not directory.is_dir():
-        raise InputError([Finding(str(directory), expected, "no directory")])
+        raise InputError([Finding(str(directory), expected, "a file" if directory.is_file() else "no such directory")])
     if not where.exists() and (directory / "rollout.json").exists():
         leads = f"a rollout: it leads to {directory / 'build'}, and tagloom apply {directory} --check proves it"
         raise InputError([Finding(str(directory), expected, leads)])

@@ -87,7 +87,8 @@ def read_fabric(path: Path, templates: Path | None = None) -> Fabric:
 
     Raises InputError with all findings, each led by ``file:line``.
     """
-    fabric = parse_fabric(read_text(path, "a readable fabric file", YAML_BYTES), str(path))
+    inside = f" ({path / 'fabric.yml'} is one)" if (path / "fabric.yml").is_file() else ""
+    fabric = parse_fabric(read_text(path, f"a readable fabric file{inside}", YAML_BYTES), str(path))
     return fabric.with_templates(
         read_templates(templates or path.parent / "templates", requested=templates is not None)
     )

@@ -141,8 +141,12 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
     >>> nearest("paralel", ["parallel", "hosts"])
     ' (nearest: parallel)'
+    >>> nearest("5324", ["powerconnect-5324", "powerconnect-6224"])
+    ' (nearest: powerconnect-5324)'
     """
-    return "".join(f" (nearest: {each})" for each in difflib.get_close_matches(word, known, n=1))
+    words = list(known)
+    near = difflib.get_close_matches(word, words, n=1) or [each for each in words if word and each.endswith(word)][:1]
+    return "".join(f" (nearest: {each})" for each in near)
 
 
 def plain_words(kind: str, message: str) -> str:

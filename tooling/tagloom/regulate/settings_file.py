@@ -9,7 +9,7 @@ import numpy as np
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError
-from tagloom.platforms.port_names import link_at, link_ends, parts_at
+from tagloom.platforms.port_names import link_at, link_ends, links_near, parts_at
 from tagloom.records.forms import SettingsForm
 from tagloom.regulate.forest import routes_of
 from tagloom.storage.document import checked, read_json, shown
@@ -144,7 +144,7 @@ def with_links_off(fabric: Fabric, ends: Collection[str], settings: Path | None)
     off |= {i for i, link in enumerate(fabric.links) if link.a in dead or link.b in dead}
     slowed: dict[int, int] = {}
     rule = "switch:port of a link of the fabric, or a switch"
-    findings += [Finding("--off", rule, repr(word)) for word in unknown]
+    findings += [Finding("--off", f"{rule}{links_near(fabric, word)}", repr(word)) for word in unknown]
     if dead.issuperset(i for i, switch in enumerate(fabric.switches) if switch.up):
         findings.append(Finding("--off", "a switch that is left", "all are named"))
     if settings is not None:
