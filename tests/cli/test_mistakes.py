@@ -54,7 +54,7 @@ def test_a_file_or_port_of_another_kind_is_answered_with_the_one_that_is_meant(t
     off = ("plan", fabric, "-o", tmp_path / "night", "--off")
     assert first(*off, "s0:g99") == f"--off: expected {links} (of s0: s0:g1, s0:g2), actual 's0:g99'"
     assert first(*off, "s0/g1") == f"--off: expected {links} (of s0: s0:g1, s0:g2), actual 's0/g1'"
-    assert first(*off, "s9") == f"--off: expected {links}, actual 's9'"
+    assert first(*off, "s33") == f"--off: expected {links} (nearest: s3), actual 's33'"
     assert first(*off, "g2") == f"--off: expected {links}, actual 'g2'"
     after = ("path", "h0", "h1", "--build", build, "--after")
     assert "(of s1: s1:g1, s1:g2)" in first(*after, "s1:x")
