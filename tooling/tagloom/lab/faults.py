@@ -83,7 +83,9 @@ class Fault:
             elif isinstance(value, (int, float)) and not 0 <= value < float("inf"):
                 findings.append(Finding(f"{where}.{name}", "0 or more", str(value)))
         if (kind in AT_CABLES) != bool(said["port"]):
-            findings.append(Finding(f"{where}.port", "a port for a cable, and for nothing else", repr(said["port"])))
+            findings.append(
+                Finding(f"{where}.port", "a port for a cable (--port P), and for nothing else", repr(said["port"]))
+            )
         try:
             re.compile(str(said["line"]))
         except re.error as error:

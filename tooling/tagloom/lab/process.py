@@ -36,7 +36,15 @@ def up(order: Order, directory: Path) -> RackInfo:
     if (directory / "rack.json").exists():
         info = read_info(directory)
         if _is_rack(info.pid, directory):
-            raise InputError([Finding(str(directory), "no rack running there", f"one runs as process {info.pid}")])
+            raise InputError(
+                [
+                    Finding(
+                        str(directory),
+                        "no rack running there (tagloom lab down ends it)",
+                        f"one runs as process {info.pid}",
+                    )
+                ]
+            )
         _forget(info)
     write_order(directory, order)
     folder, log = str(directory.absolute()), str(directory.absolute() / "rack.log")
