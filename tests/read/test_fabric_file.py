@@ -343,3 +343,8 @@ def test_addresses_that_tagloom_made_up_are_known_and_counted_wherever_they_are_
     assert proof.proven
     assert proof.to_json()["invented_addresses"] == 1
     assert any("made up, of 1 of 4 hosts" in line for line in terminal.proof_lines(proof, 4))
+
+
+def test_a_name_that_is_too_long_for_a_file_is_a_finding(tmp_path):
+    with pytest.raises(InputError, match="File name too long"):
+        read_fabric(tmp_path / ("f" * 300))

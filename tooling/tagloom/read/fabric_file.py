@@ -87,7 +87,9 @@ def read_fabric(path: Path, templates: Path | None = None) -> Fabric:
 
     Raises InputError with all findings, each led by ``file:line``.
     """
-    inside = f" ({path / 'fabric.yml'} is one)" if (path / "fabric.yml").is_file() else ""
+    inside = ""
+    with contextlib.suppress(OSError):  # such as of a name that is too long, which reading tells of
+        inside = f" ({path / 'fabric.yml'} is one)" if (path / "fabric.yml").is_file() else ""
     fabric = parse_fabric(read_text(path, f"a readable fabric file{inside}", YAML_BYTES), str(path))
     return fabric.with_templates(
         read_templates(templates or path.parent / "templates", requested=templates is not None)
