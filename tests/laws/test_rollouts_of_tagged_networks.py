@@ -10,18 +10,18 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from fabrics import make_fabric
+from line_by_line import line_by_line
 from tagloom import platforms
 from tagloom.errors import InputError, PlanError
 from tagloom.lab.dataplane import UNTAGGED, Dataplane
 from tagloom.pipeline.rollouts import rollout_between
 from tagloom.read.fabric_file import parse_fabric
 from tagloom.read.fabric_text import format_fabric
-from tagloom.records.change import apply_changes
 from tagloom.records.fabric import Host
 from tagloom.records.fabric_pair import FabricPair, without_members
 from tagloom.records.switch_state import Membership, SwitchState
 from tagloom.records.wave_proof import ProofAssumptions
-from tagloom.render import line_changes, lines_of
+from tagloom.render import lines_of
 from tagloom.verify import prove_wave, verify
 from test_networks import NOBODY, planned, spoilt
 from test_tagged_networks import TRUNK, heard_across, tags_of, trunks
@@ -191,17 +191,7 @@ def watch(change, old, new, chance, every):
         fabric, networks = plugged_in(wave, old, new)
         for switch in fabric.switches:
             here.setdefault(switch.name, SwitchState.factory(platforms.of(switch).ports))
-        queues = {}
-        for patch in wave.patches:
-            platform = platforms.of(fabric.switches[fabric.index[patch.switch]])
-            queues[patch.switch] = [changes for _, changes in line_changes(platform, patch.changes, here[patch.switch])]
-        while queues:
-            name = chance.choice(sorted(queues))
-            for _ in range(chance.randint(1, every)):
-                if queues[name]:
-                    here[name] = apply_changes(here[name], tuple(queues[name].pop(0)))
-            if not queues[name]:
-                del queues[name]
+        for _ in line_by_line(fabric, wave, here, chance, every):
             judge(fabric, networks, pairs, here, chance, wave.name, apart=apart)
         assert all(here[name] == held for name, held in wave.state.items())
 

@@ -11,16 +11,15 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from fabrics import ROOT, make_fabric
-from tagloom import pipeline, platforms
+from line_by_line import line_by_line
+from tagloom import pipeline
 from tagloom.errors import PlanError
 from tagloom.lab.dataplane import Dataplane
 from tagloom.pipeline.rollouts import rollout_between
 from tagloom.pipeline.timetabling import planner
-from tagloom.records.change import apply_changes
 from tagloom.records.timetable import History
 from tagloom.regulate.day import TimetableOptions, timetable
 from tagloom.regulate.settings_file import RegulateResult, settings_routes
-from tagloom.render import line_changes
 from test_forecasts_of_networks import carried_by_frames
 from test_own_ways_of_networks import with_own_ways
 from test_regulating_networks import SHAPES, of_one_tree, with_networks
@@ -71,17 +70,8 @@ def lines_of_changes(change, fabric, chance, every):
     """Send the lines of every wave in a random order, and follow frames and hostile tags after each few."""
     for wave in change.waves:
         assert wave.proof.proven
-        here, queues = dict(wave.before), {}
-        for patch in wave.patches:
-            platform = platforms.of(fabric.switches[fabric.index[patch.switch]])
-            queues[patch.switch] = [lines for _, lines in line_changes(platform, patch.changes, here[patch.switch])]
-        while queues:
-            name = chance.choice(sorted(queues))
-            for _ in range(chance.randint(1, every)):
-                if queues[name]:
-                    here[name] = apply_changes(here[name], tuple(queues[name].pop(0)))
-            if not queues[name]:
-                del queues[name]
+        here = dict(wave.before)
+        for _ in line_by_line(fabric, wave, here, chance, every):
             arrive(fabric, here, wave.name, once=False)
             assert heard_across(fabric, here) == set(), wave.name
         assert all(here[name] == held for name, held in wave.state.items())

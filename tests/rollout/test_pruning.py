@@ -9,6 +9,7 @@ import pytest
 from test_greenfield import MODEL, a_fabric, blocked_words, build_of
 
 from fabrics import ROOT, make_fabric
+from line_by_line import line_by_line
 from tagloom import pipeline, platforms
 from tagloom.errors import PlanError
 from tagloom.lab.dataplane import Dataplane
@@ -17,12 +18,10 @@ from tagloom.operate.waves import SwitchProgress, read_sequence
 from tagloom.pipeline.proving import proof_services
 from tagloom.pipeline.rollouts import greenfield
 from tagloom.platforms.factory import factory_state
-from tagloom.records.change import apply_changes
 from tagloom.records.fabric import Host
 from tagloom.records.forms import ProofAssumptionsForm
 from tagloom.records.switch_state import Membership, PortMode, SwitchEditor
 from tagloom.records.wave_proof import ProofAssumptions
-from tagloom.render import line_changes
 from tagloom.rollout.pruning import laid_over, pruned_first
 from tagloom.verify import prove_foreign
 from tagloom.verify.foreign_reach import cut_vlans
@@ -72,17 +71,7 @@ def walk(fabric, change, chance, every=12):
     """Send every line of every wave in random order; yield the state after each few of them."""
     for wave in change.waves:
         here = dict(wave.before)
-        queues = {}
-        for patch in wave.patches:
-            platform = platforms.of(fabric.switches[fabric.index[patch.switch]])
-            queues[patch.switch] = [changes for _, changes in line_changes(platform, patch.changes, here[patch.switch])]
-        while queues:
-            name = chance.choice(sorted(queues))
-            for _ in range(chance.randint(1, every)):
-                if queues[name]:
-                    here[name] = apply_changes(here[name], tuple(queues[name].pop(0)))
-            if not queues[name]:
-                del queues[name]
+        for _ in line_by_line(fabric, wave, here, chance, every):
             yield here
         assert here == wave.state
 

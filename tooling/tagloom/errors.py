@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,15 @@ class Finding:
     def to_json(self) -> dict[str, str]:
         """Return the finding as JSON keys."""
         return {"where": self.where, "expected": self.expected, "actual": self.actual}
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return a suggestion for the end of what is expected, or nothing where no known word is near.
+
+    >>> nearest("pln", ["plan", "apply"])
+    ' (nearest: plan)'
+    """
+    return "".join(f" (nearest: {each})" for each in difflib.get_close_matches(word, list(known), n=1))
 
 
 class TagloomError(Exception):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import re
 from typing import TYPE_CHECKING
 
-from tagloom.errors import Finding
+from tagloom.errors import Finding, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,7 +34,7 @@ def finding_of(parser: argparse.ArgumentParser, words: Sequence[str], message: s
         return Finding(f"{where} {wrong[1]}", KINDS[wrong[2]][several], repr(wrong[3]))
     if unknown := re.fullmatch(r"unrecognized arguments: (.*)", message):
         inner = _innermost(parser, words)
-        near = _nearest(unknown[1].split()[0], _options(inner))
+        near = nearest(unknown[1].split()[0].partition("=")[0], _options(inner))
         return Finding(inner.prog, f"arguments as in --help{near}", unknown[1])
     return Finding(where, "arguments as in --help", message)
 
@@ -49,7 +48,7 @@ def _missing(parser: argparse.ArgumentParser, words: Sequence[str], names: str, 
     options = _options(parser)
     odd = [word for word in words if re.match(r"--\w", word) and not _known(word, options)]
     if odd:
-        return Finding(where, f"{names}{_nearest(odd[0], options)}", odd[0])
+        return Finding(where, names + nearest(odd[0].partition("=")[0], options), odd[0])
     if names == "COMMAND" or "|" in names:
         return Finding(where, f"a command (see {where} --help), as in {example!r}", "none")
     return Finding(where, f"{names}, as in {example!r}", "nothing there")
@@ -57,12 +56,13 @@ def _missing(parser: argparse.ArgumentParser, words: Sequence[str], names: str, 
 
 def _not_offered(where: str, argument: str, word: str, choices: Sequence[str]) -> Finding:
     """Return the finding of a word that is none of an argument's choices."""
+    near = nearest(word.partition("=")[0], choices)
     if argument == "COMMAND" or "|" in argument:
         if word == "help":
             return Finding(where, f"a command; {where} --help lists them", repr(word))
-        return Finding(where, f"a command of {where} --help{_nearest(word, choices)}", repr(word))
+        return Finding(where, f"a command of {where} --help{near}", repr(word))
     listed = ", ".join(choices) if len(choices) <= SHORT else "those of --help"
-    return Finding(f"{where} {argument}", f"one of {listed}{_nearest(word, choices)}", repr(word))
+    return Finding(f"{where} {argument}", f"one of {listed}{near}", repr(word))
 
 
 def _innermost(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.ArgumentParser:
@@ -89,12 +89,3 @@ def _nargs_of(parser: argparse.ArgumentParser, name: str) -> int | str | None:
 def _known(word: str, options: Iterable[str]) -> bool:
     """Return whether an option is one of `options`, or begins like one, which argparse takes too."""
     return any(option.startswith(word.partition("=")[0]) for option in options)
-
-
-def _nearest(word: str, known: Iterable[str]) -> str:
-    """Return a suggestion, or nothing where no known word is near.
-
-    >>> _nearest("pln", ["plan", "apply"])
-    ' (nearest: plan)'
-    """
-    return "".join(f" (nearest: {each})" for each in difflib.get_close_matches(word.partition("=")[0], known, n=1))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import TYPE_CHECKING
 
 from tagloom import platforms
+from tagloom.errors import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -88,7 +88,7 @@ def links_near(fabric: Fabric, word: str) -> str:
     """
     name = re.split(r"[:/ ]", word, maxsplit=1)[0]
     if (s := fabric.index.get(name)) is None:
-        return "".join(f" (nearest: {each})" for each in difflib.get_close_matches(name, fabric.index, n=1))
+        return nearest(name, fabric.index)
     ends = [end for i, link in enumerate(fabric.links) if s in (link.a, link.b) for end in link_ends(fabric, i)]
     own = [end for end in ends if end.partition(":")[0] == name]
     return f" (of {name}: {', '.join(own[:8])}{' ...' if len(own) > 8 else ''})" if own else ""

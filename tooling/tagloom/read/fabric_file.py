@@ -29,7 +29,7 @@ from tagloom.read.fabric_form import (
     ShapeForm,
     SwitchForm,
     expected_key,
-    nearest,
+    nearest_name,
     plain_words,
 )
 from tagloom.records.fabric import DEFAULT_NETWORK, FIRST_INVENTED_MAC, Fabric, Host, Link, Management, Shape, Switch
@@ -234,7 +234,7 @@ class _Reader:
                 page = platforms.load(platforms.page_of(model))
                 self.find(path, RULE if page.is_shell else f"{page.model}, whose ports have names", repr(model))
                 return
-            near = nearest(model, platforms.models())
+            near = nearest_name(model, platforms.models())
             self.find(path, f"one of {', '.join(platforms.models())}{near}", repr(model))
 
     def _family(self, form: FabricForm, shape: ShapeForm, draft: _Draft) -> bool:
@@ -460,7 +460,7 @@ class _Reader:
                 at, _, carried = host.partition("@") if key == "former_networks" else (host, "", "")
                 tagged = form.networks[carried].tagged if carried in form.networks else ()
                 if (host not in draft.hosts and host not in form.hosts) if not carried else at not in tagged:
-                    self.find(path, f"a host of this fabric{nearest(host, draft.hosts)}", repr(host))
+                    self.find(path, f"a host of this fabric{nearest_name(host, draft.hosts)}", repr(host))
                 elif network.setdefault(host, name) != name:
                     self.find(path, f"one network for the port of {host}", f"{network[host]} and {name}")
                 elif host in hosts[:i]:
@@ -605,7 +605,7 @@ class _Reader:
                 self.find((*path, "routing"), "tree beside vlan: a port has one id for the network", str(part.routing))
             for i, host in enumerate(part.tagged):
                 if host not in draft.hosts and host not in form.hosts:
-                    rule = f"a host of this fabric{nearest(host, draft.hosts)}"
+                    rule = f"a host of this fabric{nearest_name(host, draft.hosts)}"
                     self.find((*path, "tagged", i), rule, repr(host))
                 elif host in part.tagged[:i] or host in part.hosts:
                     self.find((*path, "tagged", i), "each host once", f"{host} twice")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, PlainValidator
 from pydantic_core import PydanticCustomError
+
+from tagloom.errors import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -133,20 +134,19 @@ _PARTS: dict[str, type[Form]] = {
 def expected_key(path: tuple[str | int, ...]) -> str:
     """Return what a finding expects where the key at `path` is none of the file's: the nearest one, if any is near."""
     part = FabricForm if len(path) == 1 else _PARTS.get(str(path[0]), FabricForm)
-    return f"a key the fabric file has{nearest(str(path[-1]), part.model_fields)}"
+    return f"a key the fabric file has{nearest_name(str(path[-1]), part.model_fields)}"
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def nearest_name(word: str, known: Iterable[str]) -> str:
     """Return the word of `known` that `word` may stand for, as the end of what is expected; "" where none is near.
 
-    >>> nearest("paralel", ["parallel", "hosts"])
+    >>> nearest_name("paralel", ["parallel", "hosts"])
     ' (nearest: parallel)'
-    >>> nearest("5324", ["powerconnect-5324", "powerconnect-6224"])
+    >>> nearest_name("5324", ["powerconnect-5324", "powerconnect-6224"])
     ' (nearest: powerconnect-5324)'
     """
     words = list(known)
-    near = difflib.get_close_matches(word, words, n=1) or [each for each in words if word and each.endswith(word)][:1]
-    return "".join(f" (nearest: {each})" for each in near)
+    return nearest(word, words) or next((f" (nearest: {each})" for each in words if word and each.endswith(word)), "")
 
 
 def plain_words(kind: str, message: str) -> str:
