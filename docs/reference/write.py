@@ -40,7 +40,7 @@ ANSWERED = [
     f"regulate fabric.yml --traffic {MATRIX} -o night.json",
     "plan fabric.yml --settings night.json --previous build -o night",
     "rollout build night -o change",
-    f"predict build --traffic {MATRIX} --settings night.json",
+    f"predict build --traffic {MATRIX} --seconds 60 --settings night.json",
     "report build -o report.html",
     "eee --phy 1000BASE-T --load 0.1 --idle-timeout 0",
 ]

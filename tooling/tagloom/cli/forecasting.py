@@ -93,9 +93,10 @@ def _kept(
     with closing(Forecasts(store, new=True)) as file:
         quantities = quantities_of(payload, build.fabric, build.routes, traffic)
         number = file.keep(time.time(), build.fabric.name, str(args.build), quantities)
+    example = "seconds_predicted=S" if payload["power_unknown"] else "watts_after=W"
     return {"recorded": number, "store": str(store)}, [
         f"kept      forecast {number} in {store}, {len(quantities)} quantities",
-        f"next      tagloom score --store {store} --measured watts_after=W   (or FILE.csv, history.db)",
+        f"next      tagloom score --store {store} --measured {example}   (or FILE.csv, history.db)",
     ]
 
 

@@ -212,11 +212,13 @@ def run_cell(cell: Cell) -> dict[str, Any]:
         found = predict_build(build, Question(traffic, settings, eee))
     except TagloomError as error:
         return row_of(cell, str(error).replace("\n", "; "))
-    row = row_of(cell, "") | {key: getattr(found, key).value for key in FIGURES}
+    figures = {key: getattr(found, key) for key in FIGURES}
+    row = row_of(cell, "") | {key: figure and figure.value for key, figure in figures.items()}
     before, watts, base, seconds = (row[key] for key in FIGURES[:4])
-    row["saving_percent"] = 100.0 * (before - watts) / before if before else 0.0
     row["slowdown_percent"] = 100.0 * (seconds - base) / base if base else 0.0
-    row["joules"] = watts * seconds
+    if not found.power_unknown:
+        row["saving_percent"] = 100.0 * (before - watts) / before if before else 0.0
+        row["joules"] = watts * seconds
     return row
 
 

@@ -17,7 +17,7 @@ from tagloom.pipeline.files import read_build
 from tagloom.pipeline.forecasting import Question, predict_build, traffic_of
 from tagloom.pipeline.proving import prove
 from tagloom.platforms.port_names import link_ends
-from tagloom.platforms.power import fabric_watts
+from tagloom.platforms.power import fabric_watts, power_unknown
 from tagloom.predict.eee import PERIODIC, POWERCONNECT_5548, overhead_seconds, sleeping_share
 from tagloom.predict.link import one_link
 from tagloom.read.build_directory import read_texts
@@ -112,6 +112,8 @@ def report(  # noqa: PLR0913 - what a report may be made of
         ("power over the timetable", "--timetable", timetable),
         ("cost and CO2", "--price and --co2", rates and (rates.price_per_kwh or rates.co2_kg_per_kwh)),
     )
+    if unknown := power_unknown(build.fabric, power):
+        left_out.append(f"watts and saving (none of {', '.join(unknown)} are known): give --power FILE")
     if after.links != build.fabric.links:
         left_out.append("paths moved away from the settings' links: plan with --settings, and report on that build")
     states, host_states = _states(after, state, asleep)
@@ -209,7 +211,8 @@ def _by_timetable(
 ) -> tuple[tuple[str, ...], tuple[PowerStep, ...]]:
     """Return the switches' power under a timetable, of one day if all days of a week are alike, else of the week.
 
-    It is (the days' names, the steps), from the midnight before `at_seconds` on. Raises InputError.
+    It is (the days' names, the steps), from the midnight before `at_seconds` on; no steps if a model's watts are not
+    known. Raises InputError.
     """
     table = read_timetable(path)
     found, findings = {ALL_ON: fabric}, list[Finding]()
@@ -234,6 +237,8 @@ def _by_timetable(
     rows = [(DAY_SECONDS * n + at, settings) for n, day in enumerate(week) for at, settings in day]
     if not rows or rows[0][0] > 0:
         rows.insert(0, (0.0, due(table, begin - 1.0)))
+    if power_unknown(fabric, power):
+        return names, ()
     steps = (
         PowerStep(at, name, fabric_watts(found[name], power), sum(not link.up for link in found[name].links))
         for at, name in rows

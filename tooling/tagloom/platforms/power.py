@@ -33,11 +33,15 @@ def fabric_watts(fabric: Fabric, power: Mapping[str, PortWatts] | None = None) -
     its transceivers. The paper measured no difference between an idle and a busy port. `power` holds tables that go
     before the models' own. Raises InputError for models of unknown power.
     """
-    unknown = sorted({s.model for s in fabric.switches if _table(s.model, power) is None})
-    if unknown:
+    if unknown := power_unknown(fabric, power):
         expected = "a model whose watts are known, or a table of it (--power)"
         raise InputError([Finding(f"model {m}", expected, "no figure") for m in unknown])
     return fsum(watts for base, ports in switch_watts(fabric, power) for watts in (base, *ports.values()))
+
+
+def power_unknown(fabric: Fabric, power: Mapping[str, PortWatts] | None = None) -> tuple[str, ...]:
+    """Return the models of a fabric whose watts nobody knows: with one of them, no sum of watts is known."""
+    return tuple(sorted({s.model for s in fabric.switches if _table(s.model, power) is None}))
 
 
 def switch_watts(fabric: Fabric, power: Mapping[str, PortWatts] | None = None) -> list[tuple[float, dict[int, float]]]:

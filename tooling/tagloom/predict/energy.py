@@ -58,46 +58,48 @@ class Rates:
 
 def energy(
     before: Fabric, after: Fabric, found: Forecast, rates: Rates, power: Mapping[str, PortWatts] | None = None
-) -> Energy:
-    """Return the energy to solution before and after, from a forecast's watts and seconds.
+) -> Energy | None:
+    """Return the energy to solution before and after, from a forecast's watts and seconds; None without watts.
 
     The energy after subtracts what EEE saves and adds the transitions of every link that changes, there and back. A
     saving that slows the run can cost more than it saves, because everything that does not sleep runs longer, above all
     the hosts (Saravanan et al. 2013: 15 % more in all).
     """
+    eee, watts_before, watts_after = found.eee_saved_watts, found.watts_before, found.watts_after
+    if eee is None or watts_before is None or watts_after is None:
+        return None
     machines = len(before.one_host_a_port.hosts)
     hosts = rates.host_watts * machines
     base, predicted = found.seconds_base, found.seconds_predicted
     transition = transition_joules(before, after, power)
-    eee = found.eee_saved_watts
     run = bool(base.value)
 
     def joules(watts: float, seconds: float) -> float:
         return (watts + hosts) * seconds
 
-    j_before = joules(found.watts_before.value, base.value)
-    j_after = joules(found.watts_after.value - eee.value, predicted.value) + transition * run
-    least = joules(_low(found.watts_after) - _high(eee), _low(predicted)) + transition * run
-    most = joules(_high(found.watts_after) - _low(eee), _high(predicted)) + transition * run
+    j_before = joules(watts_before.value, base.value)
+    j_after = joules(watts_after.value - eee.value, predicted.value) + transition * run
+    least = joules(_low(watts_after) - _high(eee), _low(predicted)) + transition * run
+    most = joules(_high(watts_after) - _low(eee), _high(predicted)) + transition * run
     counted = "switches" if not hosts else f"switches and hosts at {rates.host_watts:g} W each"
     source = f"watts x seconds, {counted}"
     before_figure = Figure(
         j_before,
         "J",
         source,
-        joules(_low(found.watts_before), base.value),
-        joules(_high(found.watts_before), base.value),
+        joules(_low(watts_before), base.value),
+        joules(_high(watts_before), base.value),
     )
     after_figure = Figure(
         j_after, "J", f"{source}, less what EEE saves, with the transitions at their least", least, most
     )
     slower = predicted.value - base.value
-    spared = found.watts_before.value * base.value - (found.watts_after.value - eee.value) * predicted.value
+    spared = watts_before.value * base.value - (watts_after.value - eee.value) * predicted.value
     even = None
     if slower > 0 and before.hosts:
         even_source = "the hosts' watts at which the slow-down costs what is saved, as Saravanan et al. 2013"
         even = Figure(max(0.0, spared / slower / machines), "W", even_source)
-    off = found.saved_watts or Figure(found.watts_before.value - found.watts_after.value, "W", "")
+    off = found.saved_watts or Figure(watts_before.value - watts_after.value, "W", "")
     year_source, by = f"watts saved x {YEAR_HOURS:g} hours", YEAR_HOURS / 1000
     year = Figure(off.value * by, "kWh", year_source, _low(off) * by, _high(off) * by)
     pays = None

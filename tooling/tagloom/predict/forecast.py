@@ -64,7 +64,7 @@ def forecast(  # noqa: PLR0913 - what a forecast depends on
     before: Fabric,
     after: Fabric,
     traffic: Traffic | None,
-    watts: Callable[[Fabric], float],
+    watts: Callable[[Fabric], float] | None,
     toggle_seconds: Callable[[str], float],
     eee: Eee | None = POWERCONNECT_5548,
     flows: Flows | None = None,
@@ -83,7 +83,8 @@ def forecast(  # noqa: PLR0913 - what a forecast depends on
 
     If a run's messages were `replayed`, in their order or in random ones, that decides how much longer the run takes.
 
-    Without traffic the seconds are 0. Raises InputError if the traffic has no duration, or does not fit into it.
+    Without traffic the seconds are 0, without `watts` those are None. Raises InputError if the traffic has no duration,
+    or does not fit into it.
     """
     changed = {
         before.switches[s].model
@@ -93,13 +94,17 @@ def forecast(  # noqa: PLR0913 - what a forecast depends on
     }
     toggles = max((toggle_seconds(model) for model in changed), default=0.0)
     run = _run_time(after, traffic, eee, flows, moved, power, replayed) if traffic is not None else _nothing()
-    sources = power_sources(before, power)
-    watts_before, watts_after = _watts(watts(before), sources), _watts(watts(after), sources)
+    if watts is None:
+        run |= dict.fromkeys(("watts_before", "watts_after", "saved_watts", "eee_saved_watts"))
+    else:
+        drawn, sources = (watts(before), watts(after)), power_sources(before, power)
+        run |= {
+            "watts_before": _watts(drawn[0], sources),
+            "watts_after": _watts(drawn[1], sources),
+            "saved_watts": _saved(drawn[0] - drawn[1], sources),
+        }
     return Forecast(
-        watts_before=watts_before,
-        watts_after=watts_after,
         toggle_seconds=_toggles(toggles, changed),
-        saved_watts=_saved(watts_before.value - watts_after.value, sources),
         lost_bytes=Figure(0.0, "B", "paths are moved away before a link is shut", 0.0, 0.0),
         performance=performance(*moved) if moved is not None and len(moved[0].flows) else None,
         replay=replayed,
@@ -153,7 +158,7 @@ def widened(found: Forecast, others: Sequence[Forecast]) -> Forecast:
         found,
         seconds_predicted=reach("seconds_predicted"),
         overhead_seconds=reach("overhead_seconds"),
-        eee_saved_watts=reach("eee_saved_watts"),
+        eee_saved_watts=found.eee_saved_watts and reach("eee_saved_watts"),
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tagloom import platforms
 from tagloom.graph.flows import flows_of
-from tagloom.platforms.power import assumed_watts, fabric_watts, port_watts, watts_as_if
+from tagloom.platforms.power import assumed_watts, fabric_watts, port_watts, power_unknown, watts_as_if
 from tagloom.predict.eee import POWERCONNECT_5548
 from tagloom.predict.energy import Rates, energy
 from tagloom.predict.forecast import forecast, widened
@@ -41,7 +41,7 @@ def predict(  # noqa: PLR0913 - what a forecast depends on
 
     `moved` is how both move the traffic, if bandwidth and latency are to count. `replayed` replaces both models if a
     run's messages were replayed. `corners` are the ends of the intervals of `eee`, each with its replay: the forecast's
-    intervals reach as far as those of any of them.
+    intervals reach as far as those of any of them. Where a model's watts are not known, there are none, and no energy.
     """
     flows = None
     if routes is not None and traffic is not None:
@@ -50,18 +50,23 @@ def predict(  # noqa: PLR0913 - what a forecast depends on
     def watts(fabric: Fabric) -> float:
         return fabric_watts(fabric, power)
 
+    unknown = power_unknown(before, power)
+
     def toggle_seconds(model: str) -> float:
         return platforms.load(model).toggle_seconds.get("on_off", 0.0)
 
     def forecast_with(policy: Eee | None, run: Replay | None) -> Forecast:
-        return forecast(before, after, traffic, watts, toggle_seconds, policy, flows, moved, power, run)
+        known = None if unknown else watts
+        return forecast(before, after, traffic, known, toggle_seconds, policy, flows, moved, power, run)
 
     found = forecast_with(eee, replayed)
     found = widened(found, [forecast_with(policy, run) for policy, run in corners])
+    assumed = _assumed(before, traffic, eee, moved, replayed)
+    if unknown:
+        return replace(found, causes={**found.causes, "saving": ()}, assumed=assumed, power_unknown=unknown)
     found = _as_if_measured(found, before, after, power)
     saved = _saved(before, after, watts)
-    assumed = (*assumed_watts(before, power), *_assumed(before, traffic, eee, moved, replayed))
-    found = replace(found, causes={**found.causes, "saving": saved}, assumed=assumed)
+    found = replace(found, causes={**found.causes, "saving": saved}, assumed=(*assumed_watts(before, power), *assumed))
     return replace(found, energy=energy(before, after, found, rates or Rates(), power))
 
 
@@ -71,19 +76,22 @@ def _as_if_measured(found: Forecast, before: Fabric, after: Fabric, power: Mappi
         return found
     pairs = [(fabric_watts(before, each), fabric_watts(after, each)) for each in tables]
 
-    def reach(figure: Figure, values: Sequence[float]) -> Figure:
+    def reach(figure: Figure | None, values: Sequence[float]) -> Figure | None:
+        if figure is None:
+            return None
         known = [x for x in (figure.value, figure.low, figure.high) if x is not None]
         source = f"{figure.source}, and with the watts of each model that was measured"
         return replace(figure, low=min([*known, *values]), high=max([*known, *values]), source=source)
 
     able = {switch.model for switch in before.switches if platforms.load(switch.model).eee}
     more = [_port_watts(model, each) / _port_watts(model, power) for each in tables for model in able]
+    asleep = found.eee_saved_watts
     return replace(
         found,
         watts_before=reach(found.watts_before, [w for w, _ in pairs]),
         watts_after=reach(found.watts_after, [w for _, w in pairs]),
-        saved_watts=found.saved_watts and reach(found.saved_watts, [a - b for a, b in pairs]),
-        eee_saved_watts=reach(found.eee_saved_watts, [found.eee_saved_watts.value * x for x in more]),
+        saved_watts=reach(found.saved_watts, [a - b for a, b in pairs]),
+        eee_saved_watts=reach(asleep, [asleep.value * x for x in more]) if asleep else None,
     )
 
 

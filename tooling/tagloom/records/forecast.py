@@ -181,19 +181,21 @@ class Forecast:
 
     `causes` breaks down the slow-down, the loss and the saving into (part, amount), the largest first. `assumed` lists
     in sentences what was not measured. `networks` are those of the hosts, if there are several and traffic is given.
+    Watts and energy are None where `power_unknown` has models.
     """
 
-    watts_before: Figure
-    watts_after: Figure
+    watts_before: Figure | None
+    watts_after: Figure | None
     seconds_base: Figure
     seconds_predicted: Figure
     idle_seconds: Figure  # the mean gap between two messages of a host, Miwa et al. 2013, eq. 4
     overhead_seconds: Figure  # per message, eq. 3
     toggle_seconds: Figure
     lost_bytes: Figure
-    eee_saved_watts: Figure  # of the switches' host ports, not yet subtracted from watts_after
+    eee_saved_watts: Figure | None  # of the switches' host ports, not yet subtracted from watts_after
     ports: tuple[PortVerdict, ...] = ()
     saved_watts: Figure | None = None
+    power_unknown: tuple[str, ...] = ()  # models whose watts nobody knows
     computation_seconds: Figure | None = None  # of seconds_base, if a profile has it
     performance: Performance | None = None
     energy: Energy | None = None

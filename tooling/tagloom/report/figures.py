@@ -37,6 +37,8 @@ def write_figures(report: Report, directory: Path) -> list[str]:
         try:
             directory.mkdir(parents=True, exist_ok=True)
             for name, draw in (("load", _load), ("wait", _wait), ("sleep", _sleep), ("saving", _saving)):
+                if name == "saving" and report.forecast.power_unknown:
+                    continue
                 figure, axes = _sheet()
                 draw(axes, report)
                 for kind in FORMATS:
@@ -86,9 +88,11 @@ def _sleep(axes: Any, report: Report) -> None:
 def _saving(axes: Any, report: Report) -> None:
     """Draw the switches' watts: with all links on, with these settings, and with host ports asleep besides."""
     f = report.forecast
-    bars = {"all on": f.watts_before.value, "settings": f.watts_after.value}
+    before, after, asleep = f.watts_before, f.watts_after, f.eee_saved_watts
+    assert before and after and asleep  # noqa: S101, PT018 - drawn only where all watts are known
+    bars = {"all on": before.value, "settings": after.value}
     if f.seconds_base.value:
-        bars["settings and EEE"] = f.watts_after.value - f.eee_saved_watts.value
+        bars["settings and EEE"] = after.value - asleep.value
     drawn = axes.bar(list(bars), list(bars.values()), color=BLUE, width=0.6)
     axes.bar_label(drawn, fmt="%.1f")
     axes.margins(y=0.12)

@@ -48,7 +48,7 @@ STATE_WORDS = {ON: "on", OFF: "off", SLOW: "slow", SLEEPING: "EEE"}
 def html_document(report: Report, written: str, live: Live | None = None) -> str:
     """Return the HTML document; `written` says when and by what, for its foot. A `live` one loads itself anew."""
     forecast, cut = forecast_payload(report.forecast, report.fabric), report.forecast.interruption
-    ports, sleeps = port_rows(report), _sleeps(report)
+    ports, sleeps, unknown = port_rows(report), _sleeps(report), report.forecast.power_unknown
     return _template().render(
         name=report.fabric.name,
         written=written,
@@ -58,14 +58,14 @@ def html_document(report: Report, written: str, live: Live | None = None) -> str
         networks=network_rows(report, forecast),
         loads_in=report.load_unit,
         performance=performance_groups(forecast),
-        energy=energy_groups(forecast),
+        energy=[] if unknown else energy_groups(forecast),
         energy_head=_energy_head(forecast),
-        energy_facts=energy_facts(forecast),
-        energy_verdict=energy_verdict(forecast),
+        energy_facts=[] if unknown else energy_facts(forecast),
+        energy_verdict=None if unknown else energy_verdict(forecast),
         interruption=interruption_panel(cut, report.fabric, forecast) if cut is not None else None,
         ports=ports,
         verdicts=[(v, words, sum(port["verdict"] == v for port in ports)) for v, words in VERDICT_WORDS.items()],
-        asleep=(sum(port["state"] == SLEEPING for port in ports), forecast["sources"]["eee_saved_watts"]),
+        asleep=(sum(port["state"] == SLEEPING for port in ports), forecast["sources"]["idle_seconds"]),
         power=_power(report),
         yearly=_yearly(report),
         curves=[_gap_chart(report), _sleep_chart(report), *_link_charts(report)] if sleeps else [],
@@ -114,7 +114,6 @@ def _cards(report: Report, forecast: dict[str, Any]) -> list[dict[str, str]]:
     base, sources = forecast["seconds_base"], forecast["sources"]
     low, high = forecast["intervals"].get("seconds_predicted", (base, base))
     slower = [100.0 * (x - base) / base if base else 0.0 for x in (low, high)]
-    before, after = forecast["watts_before"], forecast["watts_after"]
     return [
         {
             "name": "Slow-down",
@@ -130,14 +129,21 @@ def _cards(report: Report, forecast: dict[str, Any]) -> list[dict[str, str]]:
             "detail": f"{report.proof.reachable_pairs:,} of {report.proof.pairs:,} pairs reached",
             "source": sources["lost_bytes"],
         },
-        {
-            "name": "Saving",
-            "value": f"{forecast['saving_percent']:.1f} %",
-            "detail": f"{before:,.1f} W -> {after:,.1f} W"
-            + _between(forecast["intervals"].get("saving_percent", (forecast["saving_percent"],) * 2), 1),
-            "source": sources["watts_after"],
-        },
+        _saving_card(forecast),
     ]
+
+
+def _saving_card(forecast: dict[str, Any]) -> dict[str, str]:
+    if unknown := forecast["power_unknown"]:
+        detail = f"no watts of {', '.join(unknown)} are known: give them with --power FILE"
+        return {"name": "Saving", "value": "unknown", "detail": detail, "source": ""}
+    between = _between(forecast["intervals"].get("saving_percent", (forecast["saving_percent"],) * 2), 1)
+    return {
+        "name": "Saving",
+        "value": f"{forecast['saving_percent']:.1f} %",
+        "detail": f"{forecast['watts_before']:,.1f} W -> {forecast['watts_after']:,.1f} W{between}",
+        "source": forecast["sources"]["watts_after"],
+    }
 
 
 def _between(percents: Sequence[float], digits: int) -> str:
@@ -297,7 +303,7 @@ def _bits(links: tuple[int, ...], count_of: int) -> str:
 
 def _power(report: Report) -> Chart | None:
     """Return a chart of the switches' power under a timetable, over a day or a week."""
-    if not report.day:
+    if not report.day or report.forecast.watts_before is None:
         return None
     days = len(report.days)
     points: list[tuple[float, float]] = []
@@ -319,7 +325,7 @@ def _power(report: Report) -> Chart | None:
 
 def _yearly(report: Report) -> str:
     """Return what the timetable saves in a year, its days repeated, beside all links on; "" without a timetable."""
-    if not report.day:
+    if not report.day or report.forecast.watts_before is None:
         return ""
     begins = [step.at_seconds for step in report.day]
     spans = np.diff([*begins, 86_400.0 * len(report.days)])

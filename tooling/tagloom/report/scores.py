@@ -97,8 +97,8 @@ def sweep_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
                 if each["error"]
                 else (
                     f"{each['slowdown_percent']:.3f} %",
-                    f"{each['saving_percent']:.2f} %",
-                    f"{each['eee_saved_watts']:.2f} W",
+                    "unknown" if each["saving_percent"] is None else f"{each['saving_percent']:.2f} %",
+                    "unknown" if each["eee_saved_watts"] is None else f"{each['eee_saved_watts']:.2f} W",
                 )
             ),
         )

@@ -30,6 +30,18 @@ WIDTH = 80
 LABEL = 10
 SHOWN_FINDINGS = 20
 SCREEN_LINES = 23  # of 24; the prompt takes one
+OF_WATTS = (
+    "watts_before",
+    "watts_after",
+    "saved_watts",
+    "eee_saved_watts",
+    "saving_percent",
+    "joules_before",
+    "joules",
+    "transition_joules",
+    "kwh_saved_per_year",
+    "kwh",
+)  # keys of a forecast that are null where a model's watts are not known
 NAMED_NETWORKS = 3  # of several, on one screen
 JOULES_PER_KWH = 3.6e6
 MOST_HOST_WATTS = 100_000.0  # no host draws more
@@ -379,17 +391,15 @@ def forecast_payload(forecast: Forecast, fabric: Fabric | None = None) -> dict[s
 
     `fabric` names the pairs that a rollout interrupts, and the channels.
     """
-    before, after = forecast.watts_before.value, forecast.watts_after.value
     base, predicted = forecast.seconds_base.value, forecast.seconds_predicted.value
     figures = forecast_figures(forecast)
     payload: dict[str, Any] = {key: round(figure.value, 12) for key, figure in figures.items()}
     payload["lost_bytes"] = round(forecast.lost_bytes.value)
-    payload["saving_percent"] = round(100.0 * (before - after) / before, 6) if before else 0.0
     payload["slowdown_percent"] = round(100.0 * (predicted - base) / base, 6) if base else 0.0
-    payload.setdefault("joules", round(after * predicted, 6))
+    payload["power_unknown"] = list(forecast.power_unknown)
+    payload |= dict.fromkeys(OF_WATTS) if forecast.watts_before is None else {}
     if "cost_before" in figures:
         payload["currency"] = figures["cost_before"].unit
-    payload["kwh"] = payload["joules"] / JOULES_PER_KWH
     payload["sources"] = {key: figure.source for key, figure in figures.items()}
     bounded = {key: (f.low, f.high) for key, f in figures.items() if f.low is not None and f.high is not None}
     payload["intervals"] = {
@@ -401,8 +411,13 @@ def forecast_payload(forecast: Forecast, fabric: Fabric | None = None) -> dict[s
     payload["seconds_predicted_low"], payload["seconds_predicted_high"] = (round(end, 12) for end in ends)
     if base and "seconds_predicted" in bounded:
         payload["intervals"]["slowdown_percent"] = [round(100.0 * (end / base - 1), 6) for end in ends]
-    if before and "saved_watts" in bounded:
-        payload["intervals"]["saving_percent"] = [round(100.0 * end / before, 6) for end in bounded["saved_watts"]]
+    if forecast.watts_before is not None and forecast.watts_after is not None:
+        before, after = forecast.watts_before.value, forecast.watts_after.value
+        payload["saving_percent"] = round(100.0 * (before - after) / before, 6) if before else 0.0
+        payload.setdefault("joules", round(after * predicted, 6))
+        payload["kwh"] = payload["joules"] / JOULES_PER_KWH
+        if before and "saved_watts" in bounded:
+            payload["intervals"]["saving_percent"] = [round(100.0 * end / before, 6) for end in bounded["saved_watts"]]
     payload["causes"] = {what: [list(part) for part in parts] for what, parts in forecast.causes.items()}
     payload["assumed"] = list(forecast.assumed)
     payload["ports"] = [asdict(port) for port in forecast.ports]
@@ -452,6 +467,8 @@ def _network_lines(networks: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 def _warnings(payload: Mapping[str, Any]) -> list[str]:
     """Return a warning if a saving costs more than it saves."""
+    if payload["power_unknown"]:
+        return []
     before, after = payload.get("joules_before", 0.0), payload["joules"] - payload.get("transition_joules", 0.0)
     if (payload["saving_percent"] > 0 or payload["eee_saved_watts"]) and 0 < before < after:
         more = f"{100 * (after / before - 1):.1f} % more energy to the end of a run"
@@ -482,7 +499,6 @@ def _interrupted(cut: Interruption, fabric: Fabric | None) -> list[dict[str, Any
 def forecast_lines(payload: Mapping[str, Any]) -> list[str]:
     """Return a forecast on one screen: three numbers, what dominates each, the assumptions."""
     base = payload["seconds_base"]
-    watts = f"{payload['watts_before']:.1f} W -> {payload['watts_after']:.1f} W"
     slow = "unknown: no traffic given"
     if base:
         slow = f"{payload['slowdown_percent']:.2f} %{_between(payload, 'slowdown_percent', 2)}: {decimal(base)} s -> "
@@ -491,7 +507,7 @@ def forecast_lines(payload: Mapping[str, Any]) -> list[str]:
     lines = [
         *row("slow-down", slow),
         *row("loss", loss),
-        *row("saving", f"{payload['saving_percent']:.1f} %{_between(payload, 'saving_percent')}: {watts}"),
+        *row("saving", _saving(payload)),
         *(line for said in payload["warnings"] for line in row("warning", said)),
     ]
     lines += [""]
@@ -531,21 +547,30 @@ def forecast_lines(payload: Mapping[str, Any]) -> list[str]:
             f"{traced['sleep_seconds']:+.3g} s by sleep",
         )
     saved = [f"{name} {amount:.1f} W" for name, amount in payload["causes"].get("saving", ())]
-    lines += row("saved by", "; ".join(saved) or "nothing: every link is on, at its best speed")
-    lines += _energy_lines(payload)
+    if not payload["power_unknown"]:
+        lines += row("saved by", "; ".join(saved) or "nothing: every link is on, at its best speed")
+        lines += _energy_lines(payload)
     lines += _sleep_lines(payload) if payload["overhead_seconds"] else []
     if payload["toggle_seconds"]:
         lines += row(
             "toggle",
             f"{payload['toggle_seconds']:.1f} s for a link to come up again ({payload['sources']['toggle_seconds']})",
         )
-    keys = ("seconds_predicted", "watts_after") if base else ("watts_after",)
-    lines += row("by", "; ".join(_brief(payload["sources"][key]) for key in keys))
+    keys = (*(["seconds_predicted"] if base else []), *(["watts_after"] if not payload["power_unknown"] else []))
+    lines += row("by", "; ".join(_brief(payload["sources"][key]) for key in keys)) if keys else []
     assumed = row("assumed", "; ".join(payload["assumed"])) if payload["assumed"] else []
     room = max(SCREEN_LINES - len(lines), 2)
     return (
         lines + assumed[:room] if len(assumed) <= room else [*lines, *assumed[: room - 1], f"{'':{LABEL}}... (--json)"]
     )
+
+
+def _saving(payload: Mapping[str, Any]) -> str:
+    """Return the share of power saved and the watts before and after, or whose watts nobody knows."""
+    if unknown := payload["power_unknown"]:
+        return f"unknown: no watts of {', '.join(unknown)} are known (--power FILE)"
+    watts = f"{payload['watts_before']:.1f} W -> {payload['watts_after']:.1f} W"
+    return f"{payload['saving_percent']:.1f} %{_between(payload, 'saving_percent')}: {watts}"
 
 
 def break_even(payload: Mapping[str, Any]) -> float:
@@ -608,13 +633,13 @@ def forecast_rows(payload: Mapping[str, Any]) -> list[tuple[str, str, str, str, 
     for key, source in payload["sources"].items():
         low, high = ("" if end is None else str(end) for end in payload["intervals"].get(key, (None, None)))
         rows.append((key, repr(payload[key]), low, high, source))
-    for key in ("saving_percent", "slowdown_percent"):
+    for key in ("slowdown_percent",) if payload["power_unknown"] else ("saving_percent", "slowdown_percent"):
         ends = payload["intervals"].get(key, ("", ""))
         rows.append((key, repr(payload[key]), str(ends[0]), str(ends[1]), "from the figures above"))
     for what, parts in payload["causes"].items():
         rows += [(f"{what}: {name}", repr(amount), "", "", _UNITS[what]) for name, amount in parts]
     for switch in payload["switches"]:
-        name, table_2 = switch["switch"], payload["sources"]["watts_after"]
+        name, table_2 = switch["switch"], payload["sources"]["watts_after"]  # there: else no switch is
         for when in ("watts_before", "watts_after"):
             rows.append((f"{name}: {when}", repr(switch[when]), "", "", table_2))
         for port, both in switch["ports"].items():
