@@ -19,7 +19,7 @@ from tagloom.adapters.ssh import Access, SshSwitch
 from tagloom.cli import main
 from tagloom.lab import process
 from tagloom.lab.directory import Order
-from tagloom.operate.recording import Recorder
+from tagloom.operate.recording import ModeRecorder
 from tagloom.platforms.evidence import first_login, settle, settled_by
 from tagloom.platforms.family import RELOAD, families, family, relatives, settled_lines
 from tagloom.platforms.first_contact import first_lines
@@ -215,10 +215,10 @@ class AnotherTypes:
 
 def test_a_configuration_that_is_another_at_the_end_is_said_to_be_one(rack_with_blocks):
     rack, model = rack_with_blocks, "n-series"
-    recorder = Recorder(platforms.load(model))
+    recorder = ModeRecorder(platforms.load(model))
     with session(rack, model) as console:
         assert recorder.record(console, 20) == ""
-    recorder = Recorder(platforms.load(model))
+    recorder = ModeRecorder(platforms.load(model))
     with session(rack, model) as console:
         said = recorder.record(AnotherTypes(console, session(rack, model)), 20)
     assert said == "the running configuration is another than at the beginning: 0 lines less, 1 more"
@@ -405,7 +405,7 @@ def test_no_secret_or_name_of_a_configuration_is_ever_written_down(data):
         used += words
         learnt += words if line.startswith(SHOWN) else []
         lines.append(line.format(*words))
-    recorder = Recorder(platform, [known])
+    recorder = ModeRecorder(platform, [known])
     recorder.keep("show running-config", "\n".join(lines) + "\n", 0.1)
     page = f"Vlan 7 {' '.join(learnt)} {known}\nSystem Location: {used[0]}\nIP Address..... 10.9.8.7\n"
     recorder.keep("show vlan", page, 0.1)

@@ -34,7 +34,7 @@ from tagloom.operate.clock_document import read_clock
 from tagloom.operate.one_way_links import OneWayLinks
 from tagloom.operate.repair_runs import FOLDER
 from tagloom.pipeline import read_build, traffic_from
-from tagloom.platforms.evidence import settle
+from tagloom.platforms.evidence import first_login, settle
 from tagloom.predict.sweep import read_sweep
 from tagloom.read import fabric_of, read_fabric
 from tagloom.read.active_tree import read_active_tree
@@ -234,7 +234,9 @@ def _journal() -> None:
 
 def _transcript() -> None:
     heard = read_transcript(Path("console.json"))
-    settle(platforms.load("powerconnect-5324"), heard)
+    for model in ("powerconnect-5324", "mikrotik-crs326-24g-2s"):
+        settle(platforms.load(model), heard)
+        first_login(platforms.load(model), heard)
 
 
 def _measure() -> None:

@@ -29,7 +29,8 @@ GREETED = re.compile(
 _MOST_QUESTIONS = 24
 NO_LOGIN = "the console takes neither the inventory's login nor the factory's (TAGLOOM_FACTORY_PASSWORD)"
 _INTERRUPT = "\x03"
-_PLAIN = "+ct511w4098h"  # behind a user's name: no colours, and lines of 511 columns, as netmiko asks for them over SSH
+_COLUMNS = 511
+_PLAIN = f"+ct{_COLUMNS}w4098h"  # behind a user's name: no colours, and as wide as netmiko asks for it over SSH
 
 
 class RouterOsGreeting:
@@ -93,6 +94,10 @@ class RouterOsSwitch(Session):
         """Return the export of the whole configuration, a line for each row; secrets are not in it by default."""
         return self._checked(EXPORT).strip("\n") + "\n"
 
+    def ask(self, line: str) -> str:
+        """Return the answer to a line that changes nothing, an error among them; a broken row of it is whole again."""
+        return self._request(line)
+
     def address_table(self) -> str:
         """Return the hosts that the bridges have learnt or been told."""
         return self._request(HOSTS)
@@ -149,5 +154,14 @@ class RouterOsSwitch(Session):
         done = re.compile(rf"^{_MARK}{number}[ \t\r]{{0,8}}$", re.MULTILINE)
         text, _ = self._until(done, command, self._allowance())
         rows = (row.rpartition("\r")[2].rstrip() for row in text.replace("\r\n", "\n").split("\n"))
-        said = [row for row in rows if not _PROMPT.match(row) and not (row.strip() and row.strip() in command)]
+        said: list[str] = []
+        broken = False  # a row as wide as the terminal goes on in the next one (tik4net's notes on 7.24)
+        for row in rows:
+            if broken and not _PROMPT.match(row):
+                said[-1] += row
+            elif not _PROMPT.match(row) and not (row.strip() and row.strip() in command):
+                said.append(row)
+            else:
+                continue
+            broken = len(row) == _COLUMNS
         return printable("\n".join(said).strip("\n"))

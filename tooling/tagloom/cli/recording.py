@@ -18,15 +18,17 @@ if TYPE_CHECKING:
     from tagloom.adapters.ssh import Access
     from tagloom.cli.screen import Screen
     from tagloom.cli.words import Commands
-    from tagloom.operate.recording import Recorder
+    from tagloom.operate.trying import Recorder
     from tagloom.platforms import Platform
     from tagloom.records.fabric import Fabric
 
 
 def _record(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom import platforms
-    from tagloom.operate.recording import Recorder
-    from tagloom.platforms.evidence import CONFIRMED, OPEN, REFUTED, first_login, settle
+    from tagloom.operate.recording import ModeRecorder
+    from tagloom.operate.recording_menus import MenuRecorder
+    from tagloom.platforms.evidence import first_login, settle
+    from tagloom.platforms.verdict import CONFIRMED, OPEN, REFUTED
     from tagloom.read import fabric_of
     from tagloom.storage.whole import write_whole
 
@@ -52,7 +54,8 @@ def _record(args: argparse.Namespace, screen: Screen) -> int:
     secrets = [access.password, access.enable_password, access.user, access.host]
     if snmp is not None:
         secrets += [snmp.community, snmp.auth_password, snmp.priv_password, snmp.user]
-    recorder = Recorder(platform, [*secrets, args.switch])
+    known = [*secrets, args.switch]
+    recorder = ModeRecorder(platform, known) if platform.has_modes else MenuRecorder(platform, known)
     failed = _walk(args, screen, recorder, access, list(ports), list(vlans))
     transcript = recorder.transcript()
     write_whole(args.output, json.dumps(transcript.to_json(), indent=1) + "\n")
@@ -87,18 +90,30 @@ def _record(args: argparse.Namespace, screen: Screen) -> int:
 
 
 def _walk(
-    args: argparse.Namespace, screen: Screen, recorder: Recorder, access: Access, ports: list[int], vlans: list[int]
+    args: argparse.Namespace,
+    screen: Screen,
+    recorder: Recorder[Any],
+    access: Access,
+    ports: list[int],
+    vlans: list[int],
 ) -> str:
     """Record a switch, and return what went wrong after the first pages, "" for nothing. Raises DeviceError."""
-    from tagloom.adapters.console_switch import ConsoleSwitch
+    from tagloom.adapters.console_switch import ConsoleSwitch, RouterOsConsole
+    from tagloom.adapters.routeros import RouterOsSwitch
     from tagloom.adapters.ssh import SshSwitch
 
-    connection = SshSwitch(args.switch, recorder.platform, access)
+    platform = recorder.platform
+    connection: SshSwitch | RouterOsSwitch
     if args.serial or args.telnet:
         what = f"telnet {args.telnet}: passwords go there in clear" if args.telnet else f"serial {args.serial}"
         screen.remark(f"console   {args.switch} over {what}")
         stream = partial(open_stream, args, args.switch)
-        connection = ConsoleSwitch(args.switch, recorder.platform, access, stream)
+        if platform.has_modes:
+            connection = ConsoleSwitch(args.switch, platform, access, stream)
+        else:
+            connection = RouterOsConsole(args.switch, platform, access, stream, (access.user, access.password))
+    else:
+        connection = (SshSwitch if platform.has_modes else RouterOsSwitch)(args.switch, platform, access)
     connection.heard = recorder.heard.extend
     with screen.waiting(f"asking {args.switch}"), connection:
         changed = recorder.record(connection, ports[0])
@@ -118,8 +133,10 @@ def _switch_of(fabric: Fabric, name: str) -> Any:
     found = next((switch for switch in fabric.live if switch.name == name), None)
     if found is None:
         raise InputError([Finding("SWITCH", "a switch of the inventory that is up", name)])
-    if not platforms.of(found).has_known_modes:
-        raise InputError([Finding("SWITCH", "a model whose console tagloom knows", f"{name}, a {found.model}")])
+    platform = platforms.of(found)
+    if not platform.grammar or platform.is_shell:
+        rule = "a model whose console tagloom knows, and that has help of its own"
+        raise InputError([Finding("SWITCH", rule, f"{name}, a {found.model}")])
     return found
 
 

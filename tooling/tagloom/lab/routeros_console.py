@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from tagloom.lab import routeros_pages
 from tagloom.lab.returns import Returns
+from tagloom.lab.routeros_help import inspected
 from tagloom.lab.routeros_system import System
 from tagloom.platforms.interpreter import OutcomeKind
 from tagloom.platforms.routeros import EXPORT, HOSTS, RESOURCE
+from tagloom.records.transcript import HELP, SHOW
 
 if TYPE_CHECKING:
     from tagloom.lab.device import Device
@@ -26,7 +28,8 @@ _BANNER = ("", "  MikroTik RouterOS 7.18 (c) 1999-2025       https://www.mikroti
 class RouterOsConsole:
     """Answer the keys of one session on `device`, as `Console` does for switches with a command line of modes.
 
-    Of the console there is what a login needs: its prompt, `:put` of strings, the three pages, and lines that set. A
+    Of the console there is what a login needs: its prompt, `:put` of strings, the three pages, `/console inspect`, and
+    lines that set. A transcript that it plays answers before it. A
     serial line or telnet asks who it is; who has the factory's password is asked for another, as over SSH (`user`).
     """
 
@@ -153,6 +156,8 @@ class RouterOsConsole:
             return "".join(part.strip('"') for part in re.findall(r'"[^"]*"|\d+', said[1]))
         self._commands += 1
         device = self.device
+        if (played := self._played(line)) is not None:
+            return played
         pages = {
             EXPORT: lambda: routeros_pages.export(device),
             HOSTS: lambda: routeros_pages.hosts(device),
@@ -163,6 +168,13 @@ class RouterOsConsole:
             device.drop_done()
             self.close()
         return text
+
+    def _played(self, line: str) -> str | None:
+        """Return what a transcript has for a line, else what the menus say of themselves; None for any other line."""
+        kept = self.device.transcript
+        answers = (kept.answer(kind, "", line) for kind in (SHOW, HELP)) if kept is not None else ()
+        said = next((each for each in answers if each is not None), None)
+        return inspected(self.device.platform, line) if said is None else said
 
     def _set(self, line: str) -> str:
         quirks, menus = self.device.quirks, self.device.shell

@@ -1,19 +1,17 @@
-"""Record a switch's console: pages, help and manners, read-only; and try lines on ports that are named as free."""
+"""Record the console of a switch with modes: its pages, the help behind a `?`, and its manners, read-only."""
 
 from __future__ import annotations
 
 import re
-import time
-from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tagloom import __version__
-from tagloom.errors import DeviceError, Finding, InputError, PlanError
+from tagloom.errors import PlanError
+from tagloom.operate.trying import Console, Recorder
 from tagloom.platforms.anonymous import HIDDEN, Scrubber
 from tagloom.platforms.evidence import (
-    NOT_ASKED,
     blocks,
     contexts,
     exec_questions,
@@ -23,18 +21,13 @@ from tagloom.platforms.evidence import (
 from tagloom.platforms.first_contact import first_lines
 from tagloom.platforms.grammar import VLAN_DATABASE, Context, ContextKind, Grammar
 from tagloom.platforms.secrets import secrets_in
-from tagloom.records.change import difference
-from tagloom.records.switch_state import Membership, PortMode, SwitchEditor
-from tagloom.records.transcript import HELP, SHOW, TRIED, Page, Transcript
-from tagloom.render import parse_configuration, render_commands
+from tagloom.platforms.verdict import NOT_ASKED
+from tagloom.records.transcript import HELP, SHOW, Page, Transcript
+from tagloom.render import parse_configuration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Sequence
 
-    from tagloom.platforms import Platform
-    from tagloom.records.switch_state import SwitchState
-
-TRIED_MAC = 0x02_00_00_00_0F_FE
 # What lines of others begin with, and keep; nothing else of them is written down.
 _FIRST_WORDS = frozenset(
     (
@@ -63,16 +56,12 @@ _LOG_LINE = re.compile(r"\d\d-\w{3}-\d{4} \d\d:\d\d:\d\d *:? *%")
 _VERSION = re.compile(r"\b(?:\d+(?:\.\d+){2,4}|V\d{3}R\d{3}C\d{2}(?:SPC\d{1,4})?)\b")  # the latter of Huawei
 
 
-class Console(Protocol):
-    """What is asked of a connection; every method raises DeviceError."""
+class ModeConsole(Console, Protocol):
+    """What is asked of a connection to a switch with modes."""
 
     @property
     def mode(self) -> str:
         """Return what the last prompt had between its parentheses, with them."""
-        ...
-
-    def ask(self, line: str) -> str:
-        """Return the answer to a line that changes nothing, an error among them."""
         ...
 
     def erases(self) -> bool:
@@ -83,44 +72,24 @@ class Console(Protocol):
         """Return what a `?` says behind a line begun, which is taken back."""
         ...
 
-    def send(self, lines: Sequence[str]) -> tuple[tuple[str, str], ...]:
-        """Send lines from and to configuration."""
-        ...
-
 
 @dataclass
-class Recorder:
-    """What is written down of one switch of a model; `private` are words known to be secret, `heard` its raw bytes."""
+class ModeRecorder(Recorder[ModeConsole]):
+    """What is written down of a switch whose command line is one of modes: its help is behind a `?`.
 
-    platform: Platform
-    private: Iterable[str] = ()
-    heard: bytearray = field(default_factory=bytearray)
-    clock: Callable[[], float] = time.monotonic
-    _pages: list[Page] = field(default_factory=list)
+    Lines of a first login are asked for too, inside the blocks that the running configuration has. What is typed before
+    a `?` is taken back, and where a console cannot do that none is asked.
+    """
 
     def __post_init__(self) -> None:
         self._grammar = Grammar.of(self.platform)
+        self._running = self._grammar.session.running
         self._scrubber = Scrubber(self.private, _public(self._grammar))
         self._openers = [line for line in first_lines(self.platform) if line.opens]
         self._modes: dict[str, str] = {}
-        self.not_asked: dict[str, str] = {}  # context -> why no help was asked for there
         self._erases = False
 
-    def record(self, console: Console, port: int) -> str:
-        """Walk a console: its pages, then the help of every line that is marked likely, at `port` where it needs one.
-
-        Lines of a first login are asked for too, inside the blocks that the running configuration has. Nothing is
-        changed: what is typed before a `?` is taken back, and where a console cannot do that none is asked. Return how
-        the running configuration differs at the end all the same, "" for not at all.
-        """
-        before = self._page(console, self._grammar.session.running)
-        self._walk(console, port, before)
-        lost, new = _differing(before, console.ask(self._grammar.session.running))
-        if not (lost or new):
-            return ""
-        return f"the running configuration is another than at the beginning: {lost} lines less, {new} more"
-
-    def _walk(self, console: Console, port: int, running: str) -> None:
+    def _walk(self, console: ModeConsole, port: int, running: str) -> None:
         name = self.platform.port_name(port)
         words, reload_words = self._grammar.session, self._grammar.scheduled_reload
         lines = (*words.shows, words.switchport.format(port=self._port_words(name)))
@@ -155,67 +124,19 @@ class Recorder:
         head = self.platform.model, self.platform.grammar, firmware[0] if firmware else ""
         return Transcript(*head, __version__, tuple(self._pages), manners)
 
-    def try_lines(self, console: Console, ports: Sequence[int], vlans: Sequence[int]) -> None:
-        """Type tagloom's lines on free ports and VLANs, read them back, undo them; the startup stays as it was.
-
-        Raises InputError where they are not free, DeviceError where a line is refused or not done, or where the switch
-        does not hold in the end what it held before: then a reload without saving leads back.
-        """
-        before = self._state(console)
-        taken = [f"VLAN {vlan}" for vlan in vlans if vlan in before.vlan_index]
-        taken += [self.platform.port_name(p) for p in ports if set(before.membership[:, p - 1].nonzero()[0]) != {0}]
-        if taken:
-            raise InputError(Finding("--try", "VLANs that are not there, and ports in VLAN 1 alone", t) for t in taken)
-        after = _trial(before, ports, vlans)
-        problem = self._type(console, before, after)
-        now = self._state(console)
-        if not problem and now != after:
-            problem = f"{len(difference(now, after))} settings are not as they were typed"
-        problem = self._type(console, now, before) or problem
-        left = difference(before, self._state(console))
-        if left:
-            rule = f"{len(left)} settings are not as before the trial; nothing was saved: a reload leads back"
-            raise DeviceError("", "--try", rule)
-        if problem:
-            raise DeviceError("", "--try", f"{problem}; all was undone")
-
-    def _type(self, console: Console, here: SwitchState, there: SwitchState) -> str:
-        """Send what leads from one state to another, and write it down; return what went wrong, "" for nothing."""
-        lines = render_commands(self.platform, difference(here, there), here)
-        begin = self.clock()
-        try:
-            answers = console.send(lines)
-        except DeviceError as error:
-            self._pages.append(Page(TRIED, "", error.command, self._scrubber.clean(error.text), self.clock() - begin))
-            return f"{error.command!r} was answered {error.text!r}"
-        seconds = round((self.clock() - begin) / max(1, len(lines)), 3)
-        self._pages += [
-            Page(TRIED, "", line, self._scrubber.clean(answer).strip(), seconds) for line, answer in answers
-        ]
-        return ""
-
-    def _state(self, console: Console) -> SwitchState:
-        return parse_configuration(self.platform, console.ask(self._grammar.session.running)).state
-
     def _answer(self, line: str) -> str:
         return next((page.answer for page in self._pages if page.typed == line), "")
 
-    def _page(self, console: Console, line: str) -> str:
-        begin = self.clock()
-        answer = console.ask(line)
-        self.keep(line, answer, self.clock() - begin)
-        return answer
-
     def keep(self, line: str, answer: str, seconds: float) -> None:
         """Write down the answer to a line; names and secrets of a running configuration are hidden from then on."""
-        if line == self._grammar.session.running:
+        if line == self._running:
             self._learn(answer)
             answer = self._of_configuration(answer)
         said = self._scrubber.clean(answer, addresses=line != self._versions)  # a version may look like an address
         cleaned = "\n".join(each.rstrip() for each in said.strip("\n").split("\n"))
         self._pages.append(Page(SHOW, "", line, cleaned, round(seconds, 3)))
 
-    def _ask_for_help(self, console: Console, port: int, running: str) -> None:
+    def _ask_for_help(self, console: ModeConsole, port: int, running: str) -> None:
         for kind in contexts(self._grammar):
             entries = [self._grammar.enter(place) for place in self._places(kind, port, running)]
             self._ask_inside(console, kind.value, entries, questions(self._grammar, kind))
@@ -236,7 +157,7 @@ class Recorder:
 
     def _ask_inside(
         self,
-        console: Console,
+        console: ModeConsole,
         context: str,
         entries: Sequence[str],
         requested: Sequence[str],
@@ -265,12 +186,12 @@ class Recorder:
     def _versions(self) -> str:
         return self._grammar.session.versions[-1]
 
-    def _help(self, console: Console, context: str, typed: str) -> None:
+    def _help(self, console: ModeConsole, context: str, typed: str) -> None:
         begin = self.clock()
         said = self._scrubber.clean(console.help(typed)).strip("\n")
         self._pages.append(Page(HELP, context, typed, said, round(self.clock() - begin, 3)))
 
-    def _leave(self, console: Console) -> None:
+    def _leave(self, console: ModeConsole) -> None:
         for _ in range(4):
             if not console.mode:
                 return
@@ -317,32 +238,7 @@ class Recorder:
         return "\n".join(lines)
 
 
-def _differing(before: str, after: str) -> tuple[int, int]:
-    """Return how many lines one configuration has that the other has not; comments, such as times, do not count."""
-    both = [
-        Counter(line.strip() for line in text.splitlines() if line.strip() and line.lstrip()[0] not in "!#")
-        for text in (before, after)
-    ]
-    return (both[0] - both[1]).total(), (both[1] - both[0]).total()
-
-
 def _public(grammar: Grammar) -> frozenset[str]:
     """Return the words of a family's own lines, which are nobody's secret."""
     words = {word for key in grammar.lines if grammar.has(key) for word in grammar.parts(key)}
     return frozenset({"default", "console", "system", *words})
-
-
-def _trial(before: SwitchState, ports: Sequence[int], vlans: Sequence[int]) -> SwitchState:
-    """Return a state with every cell of tagloom's own plans set once on free ports and VLANs."""
-    editor = SwitchEditor.of(before)
-    for vlan in vlans:
-        editor.create_vlan(vlan)
-        editor.name_vlan(vlan, "tagloom")
-    for port in ports:
-        editor.mode[port - 1] = PortMode.GENERAL
-        editor.set_member(1, port, Membership.NONE)
-        for vlan in vlans:
-            editor.set_member(vlan, port, Membership.UNTAGGED if vlan == vlans[0] else Membership.TAGGED)
-        editor.set_pvid(port, vlans[0])
-    editor.set_entry(vlans[0], TRIED_MAC, [ports[0]])
-    return editor.freeze()

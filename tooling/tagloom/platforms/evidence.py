@@ -10,6 +10,8 @@ from tagloom import platforms
 from tagloom.platforms.family import FIRST_LOGIN, LIKELY, RELOAD, settled
 from tagloom.platforms.first_contact import first_lines, mark_of
 from tagloom.platforms.grammar import ContextKind, Grammar
+from tagloom.platforms.menu_evidence import first_login_of_menus, settle_menus
+from tagloom.platforms.verdict import CONFIRMED, NOT_ASKED, OPEN, REFUTED, Evidence
 from tagloom.records.transcript import HELP, SHOW, TRIED
 
 if TYPE_CHECKING:
@@ -18,34 +20,11 @@ if TYPE_CHECKING:
     from tagloom.platforms import Platform
     from tagloom.records.transcript import Transcript
 
-CONFIRMED, REFUTED, OPEN = "confirmed", "refuted", "open"
-NOT_ASKED = "not_asked"  # of a transcript's manners: context -> why no help was asked for there
 _RETURN = {"<cr>", "cr"}
 _FIRST = re.compile(r"^[ \t]*(<[^>\n]*>|\S+)", re.MULTILINE)
 _DIGITS_BEHIND = re.compile(r"(?<=[a-z])\d[\d/]*$")
 _TAKES_KEY = "user-key "
 _FREE_TEXT = "name"  # what follows would be taken for a name, whatever it is
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """What a transcript says of a line: `verdict` confirmed, refuted or open, and `why`; `mark` was its mark before."""
-
-    key: str
-    words: str
-    verdict: str
-    why: str
-    mark: str = LIKELY
-
-    def to_json(self) -> dict[str, str]:
-        """Return it with the keys of the command line."""
-        return {
-            "line": self.key,
-            "words": self.words,
-            "mark": self.mark,
-            "verdict": self.verdict,
-            "why": self.why,
-        }
 
 
 def likely_lines(grammar: Grammar) -> list[str]:
@@ -76,6 +55,8 @@ def settled_by(transcripts: Mapping[str, Transcript]) -> dict[str, dict[str, str
 
 def first_login(platform: Platform, transcript: Transcript) -> list[Evidence]:
     """Return what a transcript's help says of the lines that `bootstrap` types, with their marks."""
+    if not platform.has_modes:
+        return first_login_of_menus(platform, transcript)
     grammar = Grammar.of(platform)
     found = settled().get(platform.grammar, {})
     evidence = []
@@ -181,8 +162,11 @@ def settle(platform: Platform, transcript: Transcript) -> list[Evidence]:
     """Return what a transcript says of every likely line of a model.
 
     A line is confirmed where it was tried and read back, or where the help behind each of its words offers the next
-    one, and a Return at its end; it is refuted where help was given and does not offer a word.
+    one, and a Return at its end; it is refuted where help was given and does not offer a word. Lines of RouterOS's
+    menus are judged by what these take.
     """
+    if not platform.has_modes:
+        return settle_menus(platform, transcript)
     grammar = Grammar.of(platform)
     return [
         *(_judged(grammar, key, transcript) for key in likely_lines(grammar)),

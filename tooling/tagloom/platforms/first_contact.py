@@ -30,6 +30,7 @@ _OPENS = ("interface ", "crypto key pubkey-chain ", "user-key ", "local-user ", 
 _INSIDE = " / "  # between the line that opens a block, and that of a block in it
 _OUR_NAMES = {"tagloom", "Default", "DefaultRead"}  # stand where any name may
 _NUMBER = re.compile(r"\d+(?:\.\d+){0,3}")
+_PROPERTY = re.compile(r"(?<=[ (])([a-z][a-z-]*)=(\"(?:[^\"\\]|\\.)*\"|[^\s\]]+)")
 KEY_ROW = 40  # characters of a key in a line, as a CBS350 writes its own (public GitHub file 13367031994)
 ROUTEROS_AUTH, ROUTEROS_PRIV = ("SHA", "MD5"), ("AES", "DES")  # of SNMPv3: MikroTik's manual, SNMP, community
 PASSWORD, AUTH_PASSWORD, PRIV_PASSWORD, COMMUNITY = (
@@ -132,12 +133,14 @@ class FirstLine:
 
 
 def first_lines(platform: Platform) -> tuple[FirstLine, ...]:
-    """Return the lines of a first login that are typed in configuration; none where a console has no modes.
+    """Return the lines of a first login that are typed in configuration; none of a shell, which is asked for none.
 
-    The line that opens a port is left out: it is one of the grammar's own.
+    The line that opens a port is left out: it is one of the grammar's own. RouterOS's lines all name their menus.
     """
-    if not (platform.has_modes and platform.has_first_contact):
+    if not platform.has_first_contact or platform.is_shell:
         return ()
+    if not platform.has_modes:
+        return _first_lines_of_menus(platform.model)
     return _first_lines(platform.model, platform.firmware)
 
 
@@ -192,8 +195,38 @@ def _opens(line: str) -> bool:
     return line == "aaa" or (line.startswith(_OPENS) and not of_user)
 
 
+@cache
+def _first_lines_of_menus(model: str) -> tuple[FirstLine, ...]:
+    platform = platforms.load(model)
+    found: dict[FirstLine, None] = {}
+    for version in ("3", "2c"):
+        one, other = (_example(platform, version, digit) for digit in (1, 2))
+        for line, same in zip(one, other, strict=True):
+            values = iter(_PROPERTY.findall(same))
+            shown = _PROPERTY.sub(lambda found: _shown_property(found, next(values)[1]), line)  # noqa: B023 - used at once
+            parts = tuple("" if "..." in word else word for word in shown.split())
+            found[FirstLine(ContextKind.CONFIG.value, parts, tuple(line.split()), shown)] = None
+    return tuple(found)
+
+
+def _shown_property(found: re.Match[str], other: str) -> str:
+    return found[0] if found[2] == other and found[2].strip('"') not in _OUR_NAMES else f"{found[1]}=..."
+
+
 def _lines_in_configuration(platform: Platform, version: str, digit: int) -> list[str]:
     """Return the lines between entering configuration and leaving it, with values that end with a digit."""
+    lines = _example(platform, version, digit)
+    words, found, depth = Grammar.of(platform).session, [], 0
+    for line in lines[lines.index(words.configure) + 1 :]:
+        if line in (words.leave, words.end) and depth == 0:
+            break
+        found.append(line)
+        depth += -1 if line == words.leave else int(_opens(line))
+    return found
+
+
+def _example(platform: Platform, version: str, digit: int) -> tuple[str, ...]:
+    """Return the lines of a first login with values that end with a digit."""
     word, address = f"word-{digit}", f"192.0.2.{digit}"
     snmp = Credentials(
         version, word, auth_password=f"pass{word}", priv_password=f"pass-{word}", community=f"read-{word}"
@@ -202,14 +235,8 @@ def _lines_in_configuration(platform: Platform, version: str, digit: int) -> lis
         address, f"255.255.{256 - digit}.0", word, f"login-{word}", f"198.51.100.{digit}", "A" * 4 * digit, snmp
     )
     switch = Switch(f"switch-{digit}", platform.model, firmware=platform.firmware)
-    lines = first_contact_lines(switch, (1,), contact, share_directory() / "templates")
-    words, found, depth = Grammar.of(platform).session, [], 0
-    for line in lines[lines.index(words.configure) + 1 :]:
-        if line in (words.leave, words.end) and depth == 0:
-            break
-        found.append(line)
-        depth += -1 if line == words.leave else int(_opens(line))
-    return found
+    port = 1 if platform.has_modes else digit
+    return first_contact_lines(switch, (port,), contact, share_directory() / "templates")
 
 
 def _quoted(text: str) -> str:
