@@ -135,11 +135,11 @@ def test_a_transcript_in_its_place_confirms_what_was_likely(conformance_rack, tm
 
 def test_a_menu_that_nobody_has_is_refuted_and_one_that_nobody_asked_stays_open():
     platform = platforms.load(MODEL)
-    vlans = ":put [/console inspect as-value request=child path=interface,bridge,vlan]"
-    menu = Page(HELP, "", vlans, "name=vlan;node-type=dir;type=self;name=add;node-type=cmd;type=child", 0.0)
+    hosts = ":put [/console inspect as-value request=child path=interface,bridge,host]"
+    menu = Page(HELP, "", hosts, "name=host;node-type=dir;type=self;name=add;node-type=cmd;type=child", 0.0)
     transcript = Transcript(MODEL, "routeros", "7.18", "", (menu,))
     verdicts = {each.key: each.verdict for each in settle(platform, transcript)}
-    assert {key for key, verdict in verdicts.items() if verdict == "refuted"} == {"member", "no_vlan"}
+    assert {key for key, verdict in verdicts.items() if verdict == "refuted"} == {"entry_moved", "no_entry"}
     assert set(verdicts.values()) == {"refuted", "open"}
     assert {each.verdict for each in first_login(platform, transcript)} == {"open"}
 

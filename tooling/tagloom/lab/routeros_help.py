@@ -25,18 +25,19 @@ def inspected(platform: Platform, line: str) -> str | None:
     if found is None:
         return None
     menus, words = _tree(platform.model)
-    what, asked = found.groups()
+    what, requested = found.groups()
     if what == "child":
-        return _broken(_children(menus, asked))
-    path, _, name = asked.rpartition(" ")
+        return _broken(_children(menus, requested))
+    path, _, name = requested.rpartition(" ")
     menu, _, verb = path.lstrip("/").rpartition(" ")
     offered = words.get((menu, verb, name.removesuffix("=")), ())
     if (verb, name) == ("get", "value-name="):
         offered = tuple(sorted(set().union(*menus.get(menu, {}).values())))
     rows = [
-        f"completion={word};offset={len(asked)};preference=96;show=true;style=none;type=completion" for word in offered
+        f"completion={word};offset={len(requested)};preference=96;show=true;style=none;type=completion"
+        for word in offered
     ]
-    rows.append(f"completion=(;offset={len(asked)};preference=75;show=false;style=syntax-meta;type=completion")
+    rows.append(f"completion=(;offset={len(requested)};preference=75;show=false;style=syntax-meta;type=completion")
     return _broken(";".join(rows))
 
 
@@ -45,9 +46,9 @@ def _broken(text: str) -> str:
     return "\n".join(text[at : at + COLUMNS] for at in range(0, len(text), COLUMNS))
 
 
-def _children(menus: dict[str, dict[str, set[str]]], asked: str) -> str:
+def _children(menus: dict[str, dict[str, set[str]]], requested: str) -> str:
     """Return a menu's verbs, or a verb's properties; nothing of what is not there, as the console says nothing then."""
-    path = asked.replace(",", " ")
+    path = requested.replace(",", " ")
     menu, _, verb = path.rpartition(" ")
     if path == "console inspect":
         return _rows(("inspect", "cmd", "self"), *((word, "arg", "child") for word in ("as-value", "input", "request")))
