@@ -175,3 +175,22 @@ def test_of_equal_roots_the_one_nearest_to_the_uplink_is_taken():
         for routing in ("tree", "up-down"):
             build, _, _ = planned(fabric, routing=routing)
             assert f"from s{name[1]}" in build.routes.reason
+
+
+def test_over_one_tree_an_uplink_without_an_address_has_no_entry_and_a_host_one_for_each_of_its_own():
+    several = "h0: {mac: ['00:1e:c9:00:00:01', '00:1e:c9:00:00:02']}"
+    fabric = make_fabric(
+        "ring", 4, hosts=2, extra=f"hosts: {{{several}, h3: {{uplink: true}}, h6: {{uplink: true}}}}\n"
+    )
+    old, new = planned(fabric, routing="up-down")[0], planned(fabric, routing="tree")[0]
+    rollout = rollout_between(old, new, strategy="park")
+    ends = {vlan for state in (old.state, new.state) for held in state.values() for vlan in held.vlans.tolist()}
+    entries, of_tree = [], []
+    for wave in rollout.waves:
+        assert unheard(fabric, wave.state) == []
+        for held in wave.state.values():
+            pairs = list(zip(held.entry_vlan.tolist(), held.entry_mac.tolist(), strict=True))
+            entries += [mac for _, mac in pairs]
+            of_tree.append(sorted(mac for vlan, mac in pairs if vlan not in ends))
+    assert 0 not in entries
+    assert sorted(mac for host in fabric.hosts for mac in host.macs) in of_tree

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.graph.search import hops_from
+from tagloom.records.host_entries import with_all_addresses
 from tagloom.records.switch_state import OWNED_VLAN_NAME, Frames, Membership, SwitchState
 from tagloom.rollout.acyclic import Acyclic, acyclic, tree_turns
 
@@ -69,9 +70,9 @@ def chain(fabric: Fabric, usable: NDArray[np.bool_], old: Edges, new: Edges) -> 
 
 
 def tree_state(fabric: Fabric, tree: Tree, vlan: int, *, pinned: bool = True) -> FabricState:
-    """Return the states for a tree: one VLAN, tagged between switches, an entry for every host if `pinned`.
+    """Return the states for a tree: one VLAN, tagged between switches, an entry for every address if `pinned`.
 
-    They hold nothing else: VLAN 1 without members, and the hosts' PVIDs.
+    They hold nothing else: VLAN 1 without members, and the hosts' PVIDs. Frames to an uplink without an address flood.
     """
     parent, order = _rooted(fabric, tree, int(fabric.host_switch[0]))
     switches = len(fabric.switches)
@@ -83,6 +84,7 @@ def tree_state(fabric: Fabric, tree: Tree, vlan: int, *, pinned: bool = True) ->
         here = fabric.tail[channel].astype(np.int64)
         towards[here, below] = fabric.tail_port[channel]
     by_mac = np.argsort(fabric.host_mac)
+    by_mac = by_mac[fabric.host_mac[by_mac] > 0]
     state: FabricState = {}
     on_tree = np.zeros(switches, np.bool_)
     on_tree[order] = True
@@ -122,7 +124,7 @@ def tree_state(fabric: Fabric, tree: Tree, vlan: int, *, pinned: bool = True) ->
             entry_mac=fabric.host_mac[by_mac][rows],
             entry_port=out[rows].astype(np.int32),
         )
-    return state
+    return with_all_addresses(fabric, state)
 
 
 def _orders(
