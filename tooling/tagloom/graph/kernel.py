@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+WORTH_COMPILING = 1 << 13  # cells, some microseconds each in Python
 F = TypeVar("F", bound="Callable[..., Any]")
 
 
@@ -19,6 +20,14 @@ def kernel(function: F) -> F:
     but not of the kernels it calls, so kernels call only kernels of their own file.
     """
     return cast("F", _Kernel(function))
+
+
+def kernel_for(function: F, cells: int) -> F:
+    """Return a kernel, or for few `cells` the Python function that it was compiled from, with the same results.
+
+    Loading numba takes as long as Python takes for a few thousand cells.
+    """
+    return function if cells > WORTH_COMPILING else cast("F", getattr(function, "py_func"))  # noqa: B009 - F has none
 
 
 class _Kernel:

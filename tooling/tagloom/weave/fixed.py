@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagloom.graph.kernel import kernel_for
 from tagloom.records.switch_state import Membership
 from tagloom.weave.draft import Draft
+from tagloom.weave.entries import PathEntries, needed_channels, note_links
 from tagloom.weave.merge import fewest, first_fit
 
 if TYPE_CHECKING:
@@ -33,12 +35,28 @@ def trees(
     distinct, tree_of, conflict = _candidates(fabric, routes)
     place = fewest(conflict, lambda which: _is_tree(fabric, frozenset().union(*(distinct[t] for t in which))))
     merged = [frozenset().union(*(distinct[t] for t in np.flatnonzero(place == m))) for m in range(_classes(place))]
-    number = {links: m for m, links in enumerate(merged)}
-    of_detour = [
-        number.setdefault(frozenset((row[row >= 0] // 2).tolist()), len(number))
-        for row in (() if detours is None else _needed(fabric, detours.root, detours.parent))
-    ]
-    return list(number), place[tree_of], np.array(of_detour, np.int64)
+    number = {_key(fabric, links): m for m, links in enumerate(merged)}
+    of_detour: list[int] = []
+    for row, key in zip(*_keyed(fabric, detours), strict=True) if detours is not None else ():
+        if key not in number:
+            merged.append(frozenset((row[row >= 0] // 2).tolist()))
+        of_detour.append(number.setdefault(key, len(number)))
+    return merged, place[tree_of], np.array(of_detour, np.int64)
+
+
+def _key(fabric: Fabric, links: frozenset[int]) -> bytes:
+    """Return a set of links as bits."""
+    marked = np.zeros(len(fabric.links), np.bool_)
+    marked[list(links)] = True
+    return np.packbits(marked, bitorder="little").tobytes()
+
+
+def _keyed(fabric: Fabric, detours: DetourTrees) -> tuple[NDArray[np.int32], list[bytes]]:
+    """Return the trees of detours, cut to branches that lead to hosts, and their links as `_key` writes them."""
+    parent = _needed(fabric, detours.parent)
+    marks = np.zeros((len(parent), -(-len(fabric.links) // 8)), np.uint8)
+    note_links(parent, marks)
+    return parent, [row.tobytes() for row in marks]
 
 
 def first_fit_count(fabric: Fabric, routes: Routes) -> int:
@@ -58,7 +76,7 @@ def _candidates(
     """Return the different trees, the tree of each source int64[S], and which two close a cycle bool[T, T]."""
     number: dict[frozenset[int], int] = {}
     tree_of = np.empty(routes.sources, np.int64)
-    for source, row in enumerate(_needed(fabric, routes.root, routes.trees) if parent is None else parent):
+    for source, row in enumerate(_needed(fabric, routes.trees) if parent is None else parent):
         links = frozenset((row[row >= 0] // 2).tolist())
         tree_of[source] = number.setdefault(links, len(number))
     distinct = list(number)
@@ -91,19 +109,11 @@ def _union_sizes(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.asarray(size[:, None] + size[None, :] - rows @ rows.T, np.float32)
 
 
-def _needed(fabric: Fabric, root: NDArray[np.int32], parent: NDArray[np.int32]) -> NDArray[np.int32]:
+def _needed(fabric: Fabric, parent: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return trees without the branches that lead to no host, int32[S, N]."""
-    needed = np.zeros(parent.shape, np.bool_)
-    here = np.tile(np.unique(fabric.host_switch), (len(root), 1))
-    rows = np.broadcast_to(np.arange(len(root))[:, None], here.shape).ravel()
-    here = here.ravel()
-    while len(here):  # walk back from all switches with hosts at once, along each branch only while it is new
-        unvisited = ~needed[rows, here]
-        needed[rows, here] = True
-        channel = parent[rows, here]
-        on = unvisited & (channel >= 0)
-        rows, here = rows[on], fabric.tail[channel[on]]
-    return np.where(needed, parent, -1).astype(np.int32)
+    found = np.empty(parent.shape, np.int32)
+    kernel_for(needed_channels, parent.size)(parent, fabric.tail, np.unique(fabric.host_switch), found)
+    return found
 
 
 def _is_tree(fabric: Fabric, links: frozenset[int]) -> bool:
@@ -151,9 +161,10 @@ def _join_network(
     draft: Draft, fabric: Fabric, routes: Routes, first_vlan: int, detours: DetourTrees | None
 ) -> tuple[int, NDArray[np.int64]]:
     """Add the VLANs of one network, numbered from `first_vlan`; return their number and the VLAN of each detour."""
-    blocks: list[tuple[NDArray[np.integer], ...]] = []
     links_of, tree_of, of_detour = trees(fabric, routes, detours)
-    at_switch = [np.flatnonzero(fabric.host_switch == s) for s in range(len(fabric.switches))] if len(of_detour) else []
+    entries = PathEntries(fabric, routes.sources + len(of_detour))
+    of_source = _lone(routes.source_of_host, routes.sources)
+    at_switch = _lone(fabric.host_switch, len(fabric.switches))
     for tree, links in enumerate(links_of):
         vlan = first_vlan + tree
         channels = 2 * np.fromiter(links, np.int64, len(links))
@@ -165,45 +176,26 @@ def _join_network(
         here = np.flatnonzero(on_tree[fabric.host_switch])
         how = np.where(fabric.host_tag[here] > 0, int(Membership.TAGGED), int(Membership.UNTAGGED))
         draft.join(fabric.host_switch[here], vlan, fabric.host_port[here], how)
-        rows = [
-            (np.flatnonzero(routes.source_of_host == source), routes.trees[source])
-            for source in np.flatnonzero(tree_of == tree).tolist()
-        ]
-        if detours is not None:
-            taking = np.flatnonzero(of_detour == tree).tolist()
-            rows += [(at_switch[detours.root[each]], detours.parent[each]) for each in taking]
-        switch, target = np.nonzero(port := _ports(fabric, rows))
-        blocks.append((switch, np.full(len(switch), vlan), target, port[switch, target]))
+        mine = tree_of == tree
+        parent, home, alone = routes.trees[mine], routes.root[mine], of_source[mine]
+        if detours is not None and len(taking := np.flatnonzero(of_detour == tree)):
+            parent = np.concatenate([parent, detours.parent[taking]])
+            home = np.concatenate([home, root := detours.root[taking]])
+            alone = np.concatenate([alone, at_switch[root]])
+        entries.add(vlan, parent, home, alone)
+        if len(of_detour):  # the caller tries fewer detours at once, before all are counted
+            entries.refuse_overflow()
     for host, source in zip(fabric.hosts, routes.source_of_host.tolist(), strict=True):
         if not host.tag:
             draft.pvid[host.switch, host.port] = first_vlan + int(tree_of[source])
-    switch, vlan_of, target, port = (np.concatenate(column) for column in zip(*blocks, strict=True))
-    mac = fabric.host_mac[target]
-    order = np.lexsort((port, mac, vlan_of, switch))
-    bounds = np.searchsorted(switch[order], np.arange(len(fabric.switches) + 1))
-    for s in range(len(fabric.switches)):
-        rows_here = order[bounds[s] : bounds[s + 1]]
-        draft.enter(s, vlan_of[rows_here], mac[rows_here], port[rows_here])
+    for s, columns in enumerate(entries.by_switch()):
+        draft.enter(s, *columns)
     return len(links_of), first_vlan + of_detour
 
 
-def _ports(fabric: Fabric, rows: list[tuple[NDArray[np.int64], NDArray[np.int32]]]) -> NDArray[np.int64]:
-    """Return the port towards each host wherever a path of one of the sources needs it, int[N, H], 0 elsewhere.
-
-    `rows` are the sources: the hosts of each, and its tree.
-    """
-    hosts = np.arange(len(fabric.hosts))
-    port = np.zeros((len(fabric.switches), len(hosts)), np.int64)
-    for mine, parent in rows:
-        reached = parent[fabric.host_switch] >= 0
-        reached[fabric.host_switch == fabric.host_switch[mine[0]]] = True
-        # a single host sends nothing to itself
-        wanted = hosts[reached] if len(mine) > 1 else hosts[reached & (hosts != mine[0])]
-        here, out = fabric.host_switch[wanted], fabric.host_port[wanted].astype(np.int64)
-        while len(wanted):  # walk back from all hosts at once
-            port[here, wanted] = out
-            channel = parent[here]
-            going = channel >= 0
-            wanted, channel = wanted[going], channel[going]
-            here, out = fabric.tail[channel], fabric.tail_port[channel].astype(np.int64)
-    return port
+def _lone(place: NDArray[np.int32], places: int) -> NDArray[np.int64]:
+    """Return the one host of each place, of those that `place` names by host, int64[places]; -1 of none or several."""
+    lone = np.full(places, -1, np.int64)
+    at, first, several = np.unique(place, return_index=True, return_counts=True)
+    lone[at] = np.where(several == 1, first, -1)
+    return lone
