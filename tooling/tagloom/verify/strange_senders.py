@@ -12,11 +12,12 @@ import numpy as np
 
 from tagloom import platforms
 from tagloom.errors import Finding
+from tagloom.graph.kernel import kernel
 from tagloom.records.tagged_ports import lines_without_tags, without_tags
-from tagloom.verify.interleaving import NOWHERE, InterleavingModel, interleaving
+from tagloom.verify.interleaving import InterleavingModel, interleaving
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -51,9 +52,11 @@ def strange_hosts(
 ) -> dict[int, list[Finding]]:
     """Return the hosts of a network, without tags, whose frames a switch may drop, each with the findings.
 
-    `follow` follows all copies of a host's frames, as `follow_frames` does. Frames to addresses that no entry names
+    `follow` follows all copies of hosts' frames, as `follow_frames` does. Frames to addresses that no entry names
     flood, and their copies include the path of each unicast (lemma 3 of `wave`) unless a port floods nothing; then
-    those to each host are followed, too. A frame may meet each switch at any of its lines: an entry at any line counts.
+    those to each host are followed, too. Where a frame goes on does not depend on its sender, so all senders' are
+    followed together, and each sender's are those that its own lead to. A frame may meet each switch at any of its
+    lines: an entry at any line counts. At most WITNESSES findings are kept of each host.
     """
     if not looks_at_senders(fabric):
         return {}
@@ -61,67 +64,141 @@ def strange_hosts(
     net = interleaving(fabric, before, lines)
     known = [net, *(interleaving(each, before, lines) for each in fabric.by_further_addresses)]
     pinned = [_pinned(each, looking) for each in known]
-    strange = {}
-    for host in range(len(fabric.hosts)):
-        if any(host in each for each in pinned):
-            met = _met(net, known, host, follow)
-            if found := [f for each in pinned for f in _drops(fabric, net, host, met, each.get(host, {}))]:
-                strange[host] = found
+    found = [np.empty((0, 4), np.uint64)]
+    for records in _followed(net, known, follow):
+        steps = _steps(records, len(net.arrival_channel) + len(fabric.hosts))
+        found += [_elsewhere(net, *steps, *each) for each in pinned]
+    strange: dict[int, list[Finding]] = {}
+    for host, node, port, others in np.unique(np.concatenate(found), axis=0).tolist():
+        mine = strange.setdefault(host, [])
+        if len(mine) < WITNESSES:
+            mine.append(_drop(fabric, net, (host, node, port), others))
     return strange
 
 
-def _pinned(net: InterleavingModel, looking: NDArray[np.bool_]) -> dict[int, dict[int, int]]:
-    """Return by host the ports, as bits, that each node of a switch that looks at senders pins it to at some line."""
-    found: dict[int, dict[int, int]] = {}
-    for low, nodes, ports in (
-        (net.entry_lo, net.entry_node, net.entry_ports),
-        (net.event_lo, net.event_node, net.event_ports),
-    ):
-        for host in range(len(net.host_switch)):
-            rows = slice(int(low[host]), int(low[host + 1]))
-            for node, bits in zip(nodes[rows].tolist(), ports[rows].tolist(), strict=True):
-                if bits and looking[net.node_switch[node]]:
-                    mine = found.setdefault(host, {})
-                    mine[node] = mine.get(node, 0) | bits
-    return found
+def _pinned(
+    net: InterleavingModel, looking: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64]]:
+    """Return what pins hosts at switches that look at senders, at some line: (begin by host int64[H + 1], node, ports).
+
+    Ports are bits; a node that several lines change has several rows.
+    """
+    hosts = len(net.host_switch)
+    rows = [
+        (np.repeat(np.arange(hosts), np.diff(low[: hosts + 1])), nodes[: low[hosts]], ports[: low[hosts]])
+        for low, nodes, ports in (
+            (net.entry_lo, net.entry_node, net.entry_ports),
+            (net.event_lo, net.event_node, net.event_ports),
+        )
+    ]
+    host, node, ports = (np.concatenate(column) for column in zip(*rows, strict=True))
+    kept = looking[net.node_switch[node]] & (ports > 0)
+    host, node, ports = host[kept], node[kept], ports[kept]
+    order = np.argsort(host, kind="stable")
+    return np.searchsorted(host[order], np.arange(hosts + 1)), node[order].astype(np.int64), ports[order]
 
 
-def _met(net: InterleavingModel, known: list[InterleavingModel], host: int, follow: Follow) -> set[tuple[int, int]]:
-    """Return the (node, port) by which frames of a host may come in anywhere."""
-    hosts, channels = len(net.host_switch), len(net.head)
-    alone, turns = np.arange(hosts) == host, np.zeros((channels + 1, net.width), np.bool_)
-    records = [follow(net, alone, turns, _NOBODY)]
+def _followed(
+    net: InterleavingModel, known: list[InterleavingModel], follow: Follow
+) -> Iterator[tuple[NDArray[np.int64], ...]]:
+    """Yield the records of all hosts' frames: of those that no entry names and, if a port does not flood, the others."""
+    hosts, turns = len(net.host_switch), np.zeros((len(net.head) + 1, net.width), np.bool_)
+    everyone = np.ones(hosts, np.bool_)
+    yield follow(net, everyone, turns, _NOBODY)
     if (net.port_on & ~net.port_floods).any():
-        records += [follow(each, alone, turns, d) for each in known for d in range(hosts) if d != host]
-    to = np.unique(np.concatenate([each[2] for each in records]))
-    met = _classified(net, int(net.host_switch[host]), int(net.host_port[host]))
-    for arrival in to[(to >= 0) & (to < len(net.arrival_channel))].tolist():
-        channel = int(net.arrival_channel[arrival])
-        switch, port = int(net.head[channel]), int(net.head_port[channel])
-        node = int(net.arrival_node[arrival])
-        met |= _classified(net, switch, port) if arrival < channels else {(node, port)}
-    return met
+        for each in known:
+            for d in range(hosts):
+                yield follow(each, np.arange(hosts) != d, turns, d)
 
 
-def _classified(net: InterleavingModel, switch: int, port: int) -> set[tuple[int, int]]:
-    """Return the (node, port) that untagged frames at a port belong to at some line."""
-    place = switch * net.width + port
-    vlans = net.port_pvid[net.port_lo[place] : net.port_lo[place + 1]]
-    return {(int(node), port) for node in net.node_of[switch, vlans[vlans > 0]] if node != NOWHERE}
+def _steps(
+    records: tuple[NDArray[np.int64], ...], states: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the successors of each frame state: (begin by state int64[S + 1], successors)."""
+    state, _, to = records
+    order = np.argsort(state, kind="stable")
+    return np.searchsorted(state[order], np.arange(states + 1)), to[order]
 
 
-def _drops(
-    fabric: Fabric, net: InterleavingModel, host: int, met: set[tuple[int, int]], pinned: Mapping[int, int]
-) -> list[Finding]:
-    found = []
-    for node, port in sorted(met):
-        if others := pinned.get(node, 0) & ~(1 << (port - 1)):
-            switch = fabric.switches[net.node_switch[node]]
-            platform = platforms.of(switch)
-            there, here = platform.port_name(others.bit_length()), platform.port_name(port)
-            why = (
-                f"dropped at {here} in VLAN {net.node_vlan[node]}: it is pinned at {there}, and a {platform.title} "
-                "drops frames of such senders (use --assignment fixed, or --routing tree)"
-            )
-            found.append(Finding(f"frames of {fabric.hosts[host].name} at {switch.name}", "taken in", why))
-    return found
+def _elsewhere(
+    net: InterleavingModel,
+    step_lo: NDArray[np.int64],
+    step_to: NDArray[np.int64],
+    pin_lo: NDArray[np.int64],
+    pin_node: NDArray[np.int64],
+    pin_ports: NDArray[np.uint64],
+) -> NDArray[np.uint64]:
+    """Return where frames come in by another port than their sender is pinned at: rows of `_met_elsewhere`."""
+    room = 1024
+    while True:
+        rows, size = _met_elsewhere(net, step_lo, step_to, pin_lo, pin_node, pin_ports, room)
+        if size <= room:
+            return np.unique(rows[:size], axis=0)
+        room = 2 * size
+
+
+@kernel
+def _met_elsewhere(  # noqa: C901 - one compiled loop: split, each part would take all of its arrays
+    net: InterleavingModel,
+    step_lo: NDArray[np.int64],
+    step_to: NDArray[np.int64],
+    pin_lo: NDArray[np.int64],
+    pin_node: NDArray[np.int64],
+    pin_ports: NDArray[np.uint64],
+    room: int,
+) -> tuple[NDArray[np.uint64], int]:
+    """Return rows (host, node, port, the other ports it is pinned at, as bits), and the size they need."""
+    channels, arrivals = len(net.head), len(net.arrival_channel)
+    out = np.empty((room, 4), np.uint64)
+    own, seen = np.zeros(len(net.node_vlan), np.uint64), np.zeros(arrivals, np.int64)
+    stack = np.empty(arrivals + 1, np.int64)
+    rows = 0
+    for host in range(len(net.host_switch)):
+        if pin_lo[host + 1] == pin_lo[host]:
+            continue
+        for i in range(pin_lo[host], pin_lo[host + 1]):
+            own[pin_node[i]] |= pin_ports[i]
+        stack[0] = arrivals + host
+        size = 1
+        while size:
+            size -= 1
+            x = stack[size]
+            if x < arrivals:
+                s, p = net.head[net.arrival_channel[x]], net.head_port[net.arrival_channel[x]]
+            else:
+                s, p = net.host_switch[host], net.host_port[host]
+            here = np.uint64(1) << np.uint64(p - 1)
+            untagged = x < channels or x >= arrivals
+            place = s * net.width + p
+            low, high = (net.port_lo[place], net.port_lo[place + 1]) if untagged else (0, 1)
+            for e in range(low, high):  # untagged, by the PVID of any line
+                node = net.arrival_node[x] if not untagged else net.node_of[s, net.port_pvid[e]]
+                if untagged and net.port_pvid[e] == 0:
+                    continue
+                if node >= 0 and own[node] & ~here:
+                    if rows < room:
+                        out[rows, 0], out[rows, 1], out[rows, 2] = host, node, p
+                        out[rows, 3] = own[node] & ~here
+                    rows += 1
+            for j in range(step_lo[x], step_lo[x + 1]):
+                to = step_to[j]
+                if 0 <= to < arrivals and seen[to] != host + 1:
+                    seen[to] = host + 1
+                    stack[size] = to
+                    size += 1
+        for i in range(pin_lo[host], pin_lo[host + 1]):
+            own[pin_node[i]] = np.uint64(0)
+    return out, rows
+
+
+def _drop(fabric: Fabric, net: InterleavingModel, where: tuple[int, int, int], others: int) -> Finding:
+    """Return the finding for a host's frames that come in at a node by a port, where others are pinned, as bits."""
+    host, node, port = where
+    switch = fabric.switches[net.node_switch[node]]
+    platform = platforms.of(switch)
+    there, here = platform.port_name(others.bit_length()), platform.port_name(port)
+    why = (
+        f"dropped at {here} in VLAN {net.node_vlan[node]}: it is pinned at {there}, and a {platform.title} "
+        "drops frames of such senders (use --assignment fixed, or --routing tree)"
+    )
+    return Finding(f"frames of {fabric.hosts[host].name} at {switch.name}", "taken in", why)
