@@ -89,14 +89,17 @@ def flood_tagged(model: Forwarding) -> Broadcast:
     return result
 
 
-def flood_from(model: Forwarding, nodes: NDArray[np.int64]) -> tuple[Broadcast, NDArray[np.int64]]:
+def flood_from(
+    model: Forwarding, nodes: NDArray[np.int64], allowed: NDArray[np.bool_]
+) -> tuple[Broadcast, NDArray[np.int64]]:
     """Return the storm and dependencies of floods by hosts that enter at `nodes`, by any port, and copies int64[K].
 
-    Copies are counted at each port of a host, the sender's own too; group entries are ignored.
+    Copies take the egresses that `allowed` masks, bool[R]. They are counted at each port of a host, the sender's own
+    too; group entries are ignored.
     """
     result = Broadcast()
-    allowed = np.ones(len(model.egress_node), np.bool_)
     who, first = model.leaving(nodes)
+    who, first = who[allowed[first]], first[allowed[first]]
     before, after = _follow(model, allowed, np.unique(first), result)
     copies = np.zeros(len(nodes), np.int64)
     if not result.storm:

@@ -10,6 +10,7 @@ from tagloom.graph.rows import places
 from tagloom.records.findings import MissingEntry
 from tagloom.records.tagged_ports import without_tags
 from tagloom.verify.forwarding import NOWHERE, forwarding
+from tagloom.verify.looked_up import looked_up
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.switch_state import FabricState
     from tagloom.verify.forwarding import Forwarding
+    from tagloom.verify.looked_up import LookedUp
 
 CASES = 1 << 13  # losses followed at once; bounds memory to cases x the egresses of one flood
 NO_ENTRY = 0
@@ -27,7 +29,8 @@ def missing_entry(fabric: Fabric, state: FabricState) -> MissingEntry:
 
     A frame floods where its entry is missing, and each copy continues by the entries of the other switches, flooding
     again where there is none. The outcome depends on the entry and the port of arrival, not on the source, so each such
-    case is followed once and counted as often as host pairs meet it. Unused entries change nothing. Where ports carry
+    case is followed once and counted as often as host pairs meet it; a sender that some switch may drop frames of is a
+    case of its own (see `looked_up`). Unused entries change nothing. Where ports carry
     several networks, those who hear a frame are of its own: `isolation` judges the others.
     """
     seen = [without_tags(part, state) for part in fabric.by_network] if fabric.tagged_hosts else [(fabric, state)]
@@ -43,14 +46,15 @@ def _of_hosts(model: Forwarding) -> tuple[int, int, NDArray[np.int64]]:
     ports = max(fabric.ports, default=0) + 1
     pin = np.zeros((len(fabric.hosts), model.nodes), np.int32)
     pin[model.entry_host, model.entry_node] = model.entry_port
-    table = model.egress_table()
-    case, flows = _cases(model, pin, table)
+    table, looked, senders = model.egress_table(), looked_up(model), len(fabric.hosts) + 1
+    case, flows = _cases(model, pin, table, looked)
     totals, worst, entries = np.zeros(5, np.int64), 0, set[int]()  # flows, extra hosts, lost, duplicated, storms
     for low in range(0, len(case), CASES):
         some, weight = case[low : low + CASES], flows[low : low + CASES]
-        entry, in_port = np.divmod(some, ports)
+        met, sender = np.divmod(some, senders)
+        entry, in_port = np.divmod(met, ports)
         destination, node = np.divmod(entry, model.nodes)
-        extra, copies, storm = _follow(model, pin, table, destination, node, in_port)
+        extra, copies, storm = _follow(model, pin, table, looked, destination, node, in_port, sender)
         totals += [int(weight @ of) for of in (np.ones_like(extra), extra, copies == 0, copies > 1, storm)]
         worst = max(worst, int(extra.max(initial=0)))
         entries.update(entry.tolist())
@@ -58,38 +62,47 @@ def _of_hosts(model: Forwarding) -> tuple[int, int, NDArray[np.int64]]:
 
 
 def _cases(
-    model: Forwarding, pin: NDArray[np.int32], table: NDArray[np.int32]
+    model: Forwarding, pin: NDArray[np.int32], table: NDArray[np.int32], looked: LookedUp
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return each (destination, node, in-port) at which frames meet an entry, as one number, and the pairs that do."""
+    """Return each (destination, node, in-port, sender) at which frames meet an entry, as one number, and the pairs.
+
+    The sender is H for all those whose frames no switch drops for their sender.
+    """
     fabric, hosts = model.fabric, len(model.fabric.hosts)
     ports = max(fabric.ports, default=0) + 1
     met: dict[int, NDArray[np.int64]] = {}
     for d in range(hosts):
         source = np.flatnonzero((np.arange(hosts) != d) & (model.inject != NOWHERE))
         node, in_port = model.inject[source].astype(np.int64), fabric.host_port[source]
+        sender = looked.told_apart(source, node)
         keys: list[NDArray[np.int64]] = []
         for _ in range(model.nodes + 1):  # a frame forwarded more often is in a loop
+            taken = ~looked.drops(sender, node, in_port)
+            sender, node, in_port = sender[taken], node[taken], in_port[taken]
             port = pin[d, node]
             egress = table[node, port]
-            keys.append((node * ports + in_port)[port != NO_ENTRY])
+            keys.append((((d * model.nodes + node) * ports + in_port) * (hosts + 1) + sender)[port != NO_ENTRY])
             good = (port != NO_ENTRY) & (egress != NOWHERE) & (port != in_port)
-            egress = egress[good]
-            egress = egress[(model.egress_channel[egress] >= 0) & (model.egress_to[egress] != NOWHERE)]
+            sender, egress = sender[good], egress[good]
+            on = (model.egress_channel[egress] >= 0) & (model.egress_to[egress] != NOWHERE)
+            sender, egress = sender[on], egress[on]
             node, in_port = model.egress_to[egress].astype(np.int64), fabric.head_port[model.egress_channel[egress]]
             if not len(node):
                 break
-        met[d] = np.concatenate(keys) + d * model.nodes * ports
+        met[d] = np.concatenate(keys)
     case, flows = np.unique(np.concatenate(list(met.values())) if met else np.empty(0, np.int64), return_counts=True)
     return case, flows
 
 
-def _follow(
+def _follow(  # noqa: PLR0913 - what is followed, by what
     model: Forwarding,
     pin: NDArray[np.int32],
     table: NDArray[np.int32],
+    looked: LookedUp,
     destination: NDArray[np.int64],
     gone: NDArray[np.int64],
     in_port: NDArray[np.int64],
+    sender: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return per case the extra hosts that hear the frame, the copies at its destination, and whether it storms."""
     fabric = model.fabric
@@ -98,6 +111,8 @@ def _follow(
     copies = np.zeros(cases, np.int64)
     case, node, came, times = np.arange(cases), gone, in_port, np.ones(cases, np.int64)
     for _ in range(egresses + 1):
+        taken = ~looked.drops(sender[case], node, came)
+        case, node, came, times = case[taken], node[taken], came[taken], times[taken]
         port = np.where(node == gone[case], NO_ENTRY, pin[destination[case], node])
         floods = port == NO_ENTRY
         count = np.where(floods, model.egress_start[node + 1] - model.egress_start[node], 1)

@@ -19,6 +19,7 @@ from tagloom.records.what_if import Loss, WhatIf
 from tagloom.verify.broadcast import flood_from
 from tagloom.verify.forwarding import NOWHERE, forwarding
 from tagloom.verify.isolation import leaks
+from tagloom.verify.looked_up import alike, looked_up
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -40,6 +41,9 @@ class _Tours:
     """All paths of frames from each node by which hosts' frames enter, T nodes.
 
     node      int64[T]; of_host  the tour of (host, VLAN), if its port accepts frames into that VLAN
+    sender    int64[T], the host whose own tour it is, since some switch may drop its frames for their sender (see
+              `looked_up`), or H for a tour of all hosts that enter there
+    taken     bool[T], whether the first switch takes their frames in
     arrives   bool[T, H], the hosts that entries lead to; heard  those, and the ports of hosts on the first switch
     tour, host, channel  int32[R], a row for each channel on each of those paths, in the order they are taken
     turns     int64, the dependencies of these frames, as (tour * C + held) * C + wanted
@@ -47,6 +51,8 @@ class _Tours:
     """
 
     node: NDArray[np.int64]
+    sender: NDArray[np.int64]
+    taken: NDArray[np.bool_]
     of_host: dict[tuple[int, int], int]
     arrives: NDArray[np.bool_]
     heard: NDArray[np.bool_]
@@ -226,8 +232,13 @@ def _entered(model: Forwarding, state: FabricState, vlans: list[tuple[int, int]]
 def _walked(model: Forwarding, entered: dict[tuple[int, int], int]) -> _Tours:
     """Return the tours from every node that hosts enter by, by the entries for every host."""
     hosts, channels = len(model.fabric.hosts), max(1, len(model.fabric.tail))
-    nodes, tour_of = np.unique(np.array(list(entered.values()), np.int64), return_inverse=True)
-    of_host = {pair: int(t) for pair, t in zip(entered, tour_of.tolist(), strict=True)}
+    looked = looked_up(model)
+    enters = np.array(list(entered.values()), np.int64)
+    whose = looked.told_apart(np.array([h for h, _ in entered], np.int64), enters)
+    (sender, nodes), tour_of = np.unique(np.stack([whose, enters]), axis=1, return_inverse=True)
+    of_host = {pair: int(t) for pair, t in zip(entered, tour_of.ravel().tolist(), strict=True)}
+    in_port = np.append(model.fabric.host_port, 0)[sender]
+    taken = ~looked.drops(sender, nodes, in_port)
     pin = np.zeros((model.nodes, hosts), np.int32)
     pin[model.entry_node, model.entry_host] = model.entry_port
     table = model.egress_table()
@@ -240,11 +251,11 @@ def _walked(model: Forwarding, entered: dict[tuple[int, int], int]) -> _Tours:
             g.ravel()
             for g in np.meshgrid(np.arange(low, min(low + block, len(nodes))), np.arange(hosts), indexing="ij")
         )
-        node, held = nodes[tour], np.full(len(tour), -1, np.int64)
+        node, came, held = nodes[tour], in_port[tour], np.full(len(tour), -1, np.int64)
         for _ in range(model.nodes + 1):
             egress = table[node, pin[node, host]]
             end = model.egress_host[egress] == host
-            good = (pin[node, host] > 0) & (egress != NOWHERE)
+            good = (pin[node, host] > 0) & (egress != NOWHERE) & ~looked.drops(sender[tour], node, came)
             arrives[tour[good & end], host[good & end]] = True
             on = good & (model.egress_to[egress] != NOWHERE) & (model.egress_channel[egress] >= 0)
             tour, host, held, egress = tour[on], host[on], held[on], egress[on]
@@ -255,16 +266,22 @@ def _walked(model: Forwarding, entered: dict[tuple[int, int], int]) -> _Tours:
             turn = held >= 0
             turns.append(np.unique((tour[turn] * channels + held[turn]) * channels + channel[turn]))
             node, held = model.egress_to[egress].astype(np.int64), channel
+            came = model.fabric.head_port[channel]
     if len(model.fabric.uplinks):
-        rows.append(_flooded(model, nodes, arrives))
+        for mine in alike(sender):
+            allowed = ~model.egress_down & ~looked.into_drops(int(sender[mine[0]]))
+            rows.append(_flooded(model, allowed, nodes, mine[taken[mine]], arrives))
     heard = arrives.copy()  # a host alone on its switch has no entry for itself
-    near = np.flatnonzero((model.egress_host >= 0) & np.isin(model.egress_node, nodes))
-    heard[np.searchsorted(nodes, model.egress_node[near]), model.egress_host[near]] = True
+    near, first = model.leaving(nodes)
+    at_host = (model.egress_host[first] >= 0) & taken[near]
+    heard[near[at_host], model.egress_host[first[at_host]]] = True
     empty = np.empty(0, np.int32)
     tour32, host32, channel32 = map(np.concatenate, zip(*rows, strict=True)) if rows else (empty, empty, empty)
     load = np.bincount(tour32.astype(np.int64) * channels + channel32, minlength=len(nodes) * channels)
     return _Tours(
         nodes,
+        sender,
+        taken,
         of_host,
         arrives,
         heard,
@@ -277,18 +294,22 @@ def _walked(model: Forwarding, entered: dict[tuple[int, int], int]) -> _Tours:
 
 
 def _flooded(
-    model: Forwarding, nodes: NDArray[np.int64], arrives: NDArray[np.bool_]
+    model: Forwarding,
+    allowed: NDArray[np.bool_],
+    nodes: NDArray[np.int64],
+    mine: NDArray[np.int64],
+    arrives: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """Return rows of tours for frames to unknown addresses on their way to each uplink, and note where they arrive.
+    """Return rows of the tours `mine` for frames to unknown addresses on their way to each uplink, and note arrivals.
 
     An uplink is reached if a flood comes there; by entries as well, if its own address is known. Copies that come there
     twice are found by their number, as all floods' are; then the VLAN is no tree. So are copies of an uplink's own
     frames that return: without any, what switches learn of addresses behind it leads where its floods do.
     """
-    fabric, allowed = model.fabric, ~model.egress_down
-    who, first = model.leaving(nodes)
+    fabric = model.fabric
+    who, first = model.leaving(nodes[mine])
     kept = allowed[first]
-    who, first = who[kept], first[kept]
+    who, first = mine[who[kept]], first[kept]
     before, after, _ = model.followed(allowed, np.unique(first))
     order = np.argsort(before, kind="stable")
     start = np.searchsorted(before[order], np.arange(len(allowed) + 1))
@@ -311,7 +332,7 @@ def _flooded(
             tour, egress = tour[leads[egress]], egress[leads[egress]]
             pairs = np.unique(tour * len(allowed) + egress)  # copies of one tour on one egress go on alike
             tour, egress = np.divmod(pairs, len(allowed))
-        arrives[:, u] = come & (arrives[:, u] | (fabric.hosts[u].mac == 0))
+        arrives[mine, u] = come[mine] & (arrives[mine, u] | (fabric.hosts[u].mac == 0))
     tours, hosts, channels = (np.concatenate(column) for column in zip(*rows, strict=True))
     return tours, hosts, channels
 
@@ -320,7 +341,7 @@ class _UsedDependencies:
     """The dependencies of all used tours, unicasts and floods together; `fits` keeps them acyclic."""
 
     def __init__(self, model: Forwarding, tours: _Tours, used: Collection[int]) -> None:
-        self.model, self.tours = model, tours
+        self.model, self.tours, self.looked = model, tours, looked_up(model)
         self.channels = max(1, len(model.fabric.tail))
         self.once = self.storm_free = True
         self.used = {t for t in used if t >= 0}
@@ -333,12 +354,18 @@ class _UsedDependencies:
         few = np.array(sorted(some), np.int64)
         square = self.channels**2
         mine = self.tours.turns[np.isin(self.tours.turns // square, few)] % square
-        flooded, copies = flood_from(self.model, self.tours.node[few])
-        self.storm_free &= not flooded.storm
-        # Entries lead over egresses that a flood takes too. So as many copies as hosts that entries lead to are one for
-        # each of these, on the path of the unicasts, and both survive the same failures.
-        self.once &= bool(np.array_equal(copies, self.tours.heard[few].sum(axis=1)))
-        return np.unique(np.concatenate([mine, flooded.held * self.channels + flooded.wanted]))
+        keys, tours = [mine], self.tours
+        for same in alike(tours.sender[few]):
+            some = few[same]
+            some = some[tours.taken[some]]
+            dropped = self.looked.into_drops(int(tours.sender[few[same[0]]]))
+            flooded, copies = flood_from(self.model, tours.node[some], ~dropped)
+            self.storm_free &= not flooded.storm
+            # Entries lead over egresses that a flood takes too. So as many copies as hosts that entries lead to are one
+            # for each of these, on the path of the unicasts, and both survive the same failures.
+            self.once &= bool(np.array_equal(copies, tours.heard[some].sum(axis=1)))
+            keys.append(flooded.held * self.channels + flooded.wanted)
+        return np.unique(np.concatenate(keys))
 
     def fits(self, tour: int) -> bool:
         """Use a tour if it closes no cycle with those in use; return whether it is in use."""
