@@ -293,7 +293,8 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
     Assumption(
         "the management VLAN goes along the declared links and nowhere else",
         "Switches are reached over the fabric's own links; somebody else made that VLAN, and texts of tagloom do not "
-        "hold it.",
+        "hold it. No static entry of it pins the controller's or a switch's own address elsewhere: the fabric file "
+        "names neither.",
         {ANY: "as good as the 'management' part of the fabric file"},
         "show vlan on every switch: the VLAN's members are the declared links and the controller's port",
         lambda here: here.fabric.management is not None,

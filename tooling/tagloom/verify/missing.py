@@ -94,7 +94,7 @@ def _cases(
     return case, flows
 
 
-def _follow(  # noqa: PLR0913 - what is followed, by what
+def _follow(
     model: Forwarding,
     pin: NDArray[np.int32],
     table: NDArray[np.int32],

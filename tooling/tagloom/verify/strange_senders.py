@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     Follow = Callable[[InterleavingModel, NDArray[np.bool_], NDArray[np.bool_], int], tuple[NDArray[np.int64], ...]]
 
+    _Pinned = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64]]
+
 WITNESSES = 5
 _NOBODY = -1  # an address that no entry names
 
@@ -67,7 +69,7 @@ def strange_hosts(
     found = [np.empty((0, 4), np.uint64)]
     for records in _followed(net, known, follow):
         steps = _steps(records, len(net.arrival_channel) + len(fabric.hosts))
-        found += [_elsewhere(net, *steps, *each) for each in pinned]
+        found += [_elsewhere(net, steps, each) for each in pinned]
     strange: dict[int, list[Finding]] = {}
     for host, node, port, others in np.unique(np.concatenate(found), axis=0).tolist():
         mine = strange.setdefault(host, [])
@@ -76,9 +78,7 @@ def strange_hosts(
     return strange
 
 
-def _pinned(
-    net: InterleavingModel, looking: NDArray[np.bool_]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64]]:
+def _pinned(net: InterleavingModel, looking: NDArray[np.bool_]) -> _Pinned:
     """Return what pins hosts at switches that look at senders, at some line: (begin by host int64[H + 1], node, ports).
 
     Ports are bits; a node that several lines change has several rows.
@@ -101,7 +101,7 @@ def _pinned(
 def _followed(
     net: InterleavingModel, known: list[InterleavingModel], follow: Follow
 ) -> Iterator[tuple[NDArray[np.int64], ...]]:
-    """Yield the records of all hosts' frames: of those that no entry names and, if a port does not flood, the others."""
+    """Yield the records of all hosts' frames: to an address no entry names and, if a port floods nothing, to each."""
     hosts, turns = len(net.host_switch), np.zeros((len(net.head) + 1, net.width), np.bool_)
     everyone = np.ones(hosts, np.bool_)
     yield follow(net, everyone, turns, _NOBODY)
@@ -111,9 +111,7 @@ def _followed(
                 yield follow(each, np.arange(hosts) != d, turns, d)
 
 
-def _steps(
-    records: tuple[NDArray[np.int64], ...], states: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _steps(records: tuple[NDArray[np.int64], ...], states: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the successors of each frame state: (begin by state int64[S + 1], successors)."""
     state, _, to = records
     order = np.argsort(state, kind="stable")
@@ -122,23 +120,21 @@ def _steps(
 
 def _elsewhere(
     net: InterleavingModel,
-    step_lo: NDArray[np.int64],
-    step_to: NDArray[np.int64],
-    pin_lo: NDArray[np.int64],
-    pin_node: NDArray[np.int64],
-    pin_ports: NDArray[np.uint64],
+    steps: tuple[NDArray[np.int64], NDArray[np.int64]],
+    pinned: _Pinned,
 ) -> NDArray[np.uint64]:
     """Return where frames come in by another port than their sender is pinned at: rows of `_met_elsewhere`."""
+    pin_lo, pin_node, pin_ports = pinned
     room = 1024
     while True:
-        rows, size = _met_elsewhere(net, step_lo, step_to, pin_lo, pin_node, pin_ports, room)
+        rows, size = _met_elsewhere(net, *steps, pin_lo, pin_node, pin_ports, room)
         if size <= room:
             return np.unique(rows[:size], axis=0)
         room = 2 * size
 
 
 @kernel
-def _met_elsewhere(  # noqa: C901 - one compiled loop: split, each part would take all of its arrays
+def _met_elsewhere(
     net: InterleavingModel,
     step_lo: NDArray[np.int64],
     step_to: NDArray[np.int64],
