@@ -454,6 +454,18 @@ def test_marks_that_cannot_be_made_end_nothing(fabric, home, memory):
     assert (home / "night.json").exists()
 
 
+def test_switches_whose_watts_nobody_knows_are_regulated_and_have_no_metric_of_watts(home):
+    bridges = make_fabric("ring", 4, parallel=2, model="linux-bridge")  # ports are numbered alike
+    told, statuses = narrate(bridges, home, (NOON + 9 * HOUR, bool))
+    assert told[-1] == "20 20:00:00 would change to night.json: 4 of 8 links off (the timetable)"
+    assert (statuses[-1].watts, statuses[-1].full_watts) == (None, None)
+    with contextlib.closing(ClockMetrics(None, home / "run.prom")) as metrics:
+        metrics.show(statuses[-1])
+    text = (home / "run.prom").read_text()
+    assert "tagloom_run_links_off 4.0" in text
+    assert "watts" not in text
+
+
 def test_metrics_say_how_it_stands(tmp_path):
     file = tmp_path / "run.prom"
     with contextlib.closing(ClockMetrics(("127.0.0.1", 0), file)) as metrics:

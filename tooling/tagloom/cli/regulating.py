@@ -103,6 +103,7 @@ def _timetable(args: argparse.Namespace, screen: Screen) -> int:
     if bool(args.traffic) == (args.calendar is not None):
         all_found.findings.append(Finding("timetable", "--traffic FILES or --calendar FILE", "neither or both"))
     fabric = all_found.of(lambda: read_fabric(args.fabric))
+    power = all_found.of(lambda: read_power(args.power)) if args.power else None
     if args.calendar is not None:
         table = all_found.of(lambda: read_timetable(args.calendar, args.timezone))
         all_found.end()
@@ -110,7 +111,7 @@ def _timetable(args: argparse.Namespace, screen: Screen) -> int:
         assert table is not None  # noqa: S101 - as above
         with screen.waiting("planning and proving every setting"):
             fabrics = timetabling.check_settings(fabric, table, share_directory() / "templates")
-        payload = timetabling.calendar_payload(fabric, table, time.time(), fabrics)
+        payload = timetabling.calendar_payload(fabric, table, time.time(), fabrics, power)
         screen.say(*clock.calendar_lines(payload), f"next      tagloom run {args.calendar} -i INVENTORY --check")
         screen.answer(payload)
         return GOOD
@@ -121,7 +122,7 @@ def _timetable(args: argparse.Namespace, screen: Screen) -> int:
         args.changes,
         args.change_seconds,
         args.allow == "cut",
-        all_found.of(lambda: read_power(args.power)) if args.power else None,
+        power,
         all_found.of(lambda: day.day_levels(args.levels), (0,)),
         args.max_hops,
     )

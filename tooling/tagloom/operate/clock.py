@@ -16,7 +16,7 @@ from tagloom.operate.repair_runs import protection_applied
 from tagloom.pipeline import own_routes
 from tagloom.pipeline.files import write_build
 from tagloom.pipeline.planning import plan
-from tagloom.platforms.power import fabric_watts
+from tagloom.platforms.power import fabric_watts, power_unknown
 from tagloom.read.calendar import due, upcoming
 from tagloom.read.requests import mark_answered, requests_in
 from tagloom.read.windows import MaintenanceWindows
@@ -482,7 +482,7 @@ class TimetableController:
     def _status(self, now: float, scheduled: str, share: float | None, jobs: int) -> None:
         names = self._standing.settings
         fabric = self._target(names)[0] if names else self.fabric
-        coming = upcoming(self.table, now, 8.0)
+        coming, unknown = upcoming(self.table, now, 8.0), power_unknown(self.fabric)
         if self._forgetful:
             self._remember(self._standing)
         with contextlib.suppress(InputError):
@@ -495,8 +495,8 @@ class TimetableController:
                     scheduled,
                     self._standing.raised,
                     len(_down(self.fabric, fabric)),
-                    fabric_watts(fabric),
-                    fabric_watts(self.fabric),
+                    None if unknown else fabric_watts(fabric),
+                    None if unknown else fabric_watts(self.fabric),
                     share,
                     jobs,
                     coming[0][0] if coming else None,

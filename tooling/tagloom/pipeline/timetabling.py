@@ -11,7 +11,7 @@ from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.pipeline.planning import plan
 from tagloom.pipeline.rollouts import rollout_between
-from tagloom.platforms.power import fabric_watts
+from tagloom.platforms.power import fabric_watts, power_unknown, stand_in_power
 from tagloom.read.calendar import due, upcoming
 from tagloom.read.history import zone_of
 from tagloom.records.settings import speeds_mbps
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from tagloom.platforms import PortWatts
     from tagloom.records.build import Build
     from tagloom.records.fabric import Fabric
     from tagloom.records.routes import Routes
@@ -98,28 +99,34 @@ def check_settings(fabric: Fabric, table: Timetable, templates: Path) -> dict[st
 
 
 def calendar_payload(
-    fabric: Fabric, table: Timetable, at_seconds: float, fabrics: Mapping[str, Fabric]
+    fabric: Fabric,
+    table: Timetable,
+    at_seconds: float,
+    fabrics: Mapping[str, Fabric],
+    power: Mapping[str, PortWatts] | None = None,
 ) -> dict[str, Any]:
     """Return what a calendar does from a time on: the current settings, the week's changes, and the week's saving."""
     zone = zone_of(table.timezone, "timezone")
-    watts = {name: fabric_watts(each) for name, each in fabrics.items()}
+    unknown, power = power_unknown(fabric, power), stand_in_power(fabric, power)
+    watts = {name: fabric_watts(each, power) for name, each in fabrics.items()}
     week = [(at_seconds, due(table, at_seconds)), *upcoming(table, at_seconds, 7.0)]
     ends = [at for at, _ in week[1:]] + [at_seconds + 7 * 86_400]
     joules = sum(watts[name] * (end - at) for (at, name), end in zip(week, ends, strict=True))
-    full = fabric_watts(fabric) * 7 * 86_400
+    full = fabric_watts(fabric, power) * 7 * 86_400
     return {
         "now": week[0][1],
         "week": [{"at": datetime.fromtimestamp(at, zone).isoformat(), "settings": name} for at, name in week[1:]],
         "settings": [
             {
                 "name": name,
-                "watts": round(watts[name], 6),
+                "watts": None if unknown else round(watts[name], 6),
                 "links_off": sum(not link.up for link in each.links),
                 "links_slowed": sum(0 < a < b for a, b in zip(speeds_mbps(each), speeds_mbps(fabric), strict=True)),
             }
             for name, each in sorted(fabrics.items())
         ],
-        "joules_before": round(full, 3),
-        "joules_after": round(joules, 3),
-        "saving_percent": percent(full - joules, full),
+        "joules_before": None if unknown else round(full, 3),
+        "joules_after": None if unknown else round(joules, 3),
+        "saving_percent": None if unknown else percent(full - joules, full),
+        "power_unknown": list(unknown),
     }

@@ -15,11 +15,12 @@ from tagloom.records.fabric import DEFAULT_SPEED_MBPS
 from tagloom.storage.document import read_yaml, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from tagloom.records.fabric import Fabric
 
+STAND_IN = "powerconnect-5324"  # whose ports stand in for those of models whose watts are not known
 LPI_POWER = 0.1  # of a port's watts while it sleeps, as the Vigo group's simulators take it; Miwa et al. quote 0.3
 LATENCY_SECONDS = 2.75e-6  # of a PowerConnect 5324, the shortest of Koibuchi et al. 2011, table 4
 ABSURD_WATTS = 100_000.0  # more of a switch or a port is taken for another unit
@@ -42,6 +43,21 @@ def fabric_watts(fabric: Fabric, power: Mapping[str, PortWatts] | None = None) -
 def power_unknown(fabric: Fabric, power: Mapping[str, PortWatts] | None = None) -> tuple[str, ...]:
     """Return the models of a fabric whose watts nobody knows: with one of them, no sum of watts is known."""
     return tuple(sorted({s.model for s in fabric.switches if _table(s.model, power) is None}))
+
+
+def stand_in_power(fabric: Fabric, power: Mapping[str, PortWatts] | None = None) -> Mapping[str, PortWatts] | None:
+    """Return tables to compare links by where a model's watts are not known: its ports count as `STAND_IN`'s do."""
+    unknown = power_unknown(fabric, power)
+    like = platforms.load(STAND_IN).watts
+    if not unknown or like is None:
+        return power
+    return {**(power or {}), **dict.fromkeys(unknown, PortWatts(0.0, like.per_port, like.source))}
+
+
+def stand_in_remarks(models: Sequence[str]) -> tuple[str, ...]:
+    """Return what is to be said where links were compared by `stand_in_power` of these models."""
+    said = f"links are chosen as if a port of {', '.join(models)} drew what a {platforms.load(STAND_IN).title}'s does"
+    return (said,) if models else ()
 
 
 def switch_watts(fabric: Fabric, power: Mapping[str, PortWatts] | None = None) -> list[tuple[float, dict[int, float]]]:

@@ -65,6 +65,7 @@ class LinkSettings:
     remarks: tuple[str, ...] = ()
     survive_watts: float | None = None
     networks: tuple[NetworkSettings, ...] = ()  # of the hosts, if there are several
+    power_unknown: tuple[str, ...] = ()  # models whose watts nobody knows: others' stood in, and no sum is shown
 
     @property
     def saving_percent(self) -> float:

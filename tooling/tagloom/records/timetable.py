@@ -160,8 +160,8 @@ class ClockStatus:
     scheduled: str
     raised: bool
     links_off: int
-    watts: float
-    full_watts: float
+    watts: float | None  # None where a model's are not known
+    full_watts: float | None
     busiest_share: float | None
     jobs: int
     next_at: float | None

@@ -14,7 +14,17 @@ from tagloom.graph.floods import uncounted_floods
 from tagloom.graph.paths import average_hops, channel_load, max_hops
 from tagloom.graph.search import all_hops
 from tagloom.platforms.port_names import channel_name
-from tagloom.platforms.power import LPI_POWER, assumed_watts, fabric_watts, link_watts, lpi_share, port_watts
+from tagloom.platforms.power import (
+    LPI_POWER,
+    assumed_watts,
+    fabric_watts,
+    link_watts,
+    lpi_share,
+    port_watts,
+    power_unknown,
+    stand_in_power,
+    stand_in_remarks,
+)
 from tagloom.records.settings import LinkSettings, NetworkSettings
 from tagloom.regulate.greedy import Rules, greedy
 from tagloom.regulate.optimal import optimal, surviving
@@ -93,13 +103,16 @@ def regulate(
     """Return link settings by the requested method, with a lower bound on the watts of any choice.
 
     `route_of` returns the planner's routes of a fabric, `up_down` those of up*/down*. The limit is the load of the
-    busiest channel under the former with all links on. `clock` returns seconds; only the programs' time limit uses it.
+    busiest channel under the former with all links on. Where a model's watts are not known, those of another stand in,
+    and the settings name it. `clock` returns seconds; only the programs' time limit uses it.
     Raises PlanError if the traffic does not fit the limit or the planner's routes with all links on exceed `max_hops`,
     InputError if the method does not support the options.
     """
     findings = [*option_findings(options, traffic), *_survive_findings(fabric, options, assignment)]
     if findings := findings or hops_findings(fabric, options.max_hops):
         raise InputError(findings)
+    unknown = power_unknown(fabric, options.power)
+    options = replace(options, power=stand_in_power(fabric, options.power))
     everything = route_of(fabric)
     check_hops(fabric, everything, options.max_hops)
     load = channel_load(fabric, everything, traffic.volume_bytes)
@@ -157,7 +170,8 @@ def regulate(
                 left, bound = search(bound, clock, until, options.survives)
             cost = settings_of(left).watts_after - chosen.watts_after
             chosen = replace(settings_of(left), survive_watts=cost)
-    settings = _with_bound(chosen, fixed, bound, _remarks(fabric, traffic, assignment, options))
+    remarks = stand_in_remarks(unknown) + _remarks(fabric, traffic, assignment, options)
+    settings = replace(_with_bound(chosen, fixed, bound, remarks), power_unknown=unknown)
     settings, smaller, routes = _led(fabric, settings, everything, reroute, traffic)
     return _asleep(smaller, routes, traffic, settings, options, bound.watts) if options.sleep else settings
 

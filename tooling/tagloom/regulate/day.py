@@ -13,7 +13,14 @@ from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.graph.paths import average_hops, max_hops, paths_to
 from tagloom.platforms.port_names import channel_name
-from tagloom.platforms.power import assumed_watts, fabric_watts, link_watts
+from tagloom.platforms.power import (
+    assumed_watts,
+    fabric_watts,
+    link_watts,
+    power_unknown,
+    stand_in_power,
+    stand_in_remarks,
+)
 from tagloom.records.settings import LinkSettings, lost_speed_steps, speeds_mbps
 from tagloom.records.timetable import History, Offer
 from tagloom.records.traffic import Traffic
@@ -120,6 +127,7 @@ class Day:
     bound_joules: float
     two_connected: bool
     remarks: tuple[str, ...]
+    power_unknown: tuple[str, ...] = ()  # models whose watts nobody knows: others' stood in, and no sum is shown
 
 
 def timetable(
@@ -138,6 +146,8 @@ def timetable(
     """
     if findings := [*option_findings(options), *hops_findings(fabric, options.max_hops)]:
         raise InputError(findings)
+    unknown = power_unknown(fabric, options.power)
+    options = replace(options, power=stand_in_power(fabric, options.power))
     search = _Search(fabric, history, planner, options, clock)
     members, leaves = groups(history.rate, search.regular, LEAVES)
     regular = np.flatnonzero(search.regular)
@@ -173,7 +183,8 @@ def timetable(
         search.full * float(history.seconds.sum()),
         bound,
         search.two,
-        (*assumed_watts(fabric, options.power), *history.remarks),
+        (*stand_in_remarks(unknown), *assumed_watts(fabric, options.power), *history.remarks),
+        unknown,
     )
 
 

@@ -18,6 +18,17 @@ if TYPE_CHECKING:
     from tagloom.records.timetable import Schedule
     from tagloom.regulate.day import Day, TimetableOptions
 
+OF_WATTS = (
+    "joules_before",
+    "joules_after",
+    "lower_bound_joules",
+    "watts_before",
+    "watts_after",
+    "saving_percent",
+    "most_percent",
+    "kept_percent",
+)  # keys that are null where a model's watts are not known
+
 
 def to_json(fabric: Fabric, day: Day, options: TimetableOptions, schedule: Schedule) -> dict[str, Any]:
     """Return a day's timetable with the keys of the command line."""
@@ -35,27 +46,28 @@ def to_json(fabric: Fabric, day: Day, options: TimetableOptions, schedule: Sched
         }
         for n, each in enumerate(day.schedules, start=1)
     ]
-    return {
+    settings: list[dict[str, Any]] = [
+        {
+            "name": names[k],
+            "links_off": len(day.candidates[k].settings.links_off),
+            "links_slowed": len(day.candidates[k].settings.links_slowed),
+            "watts": round(day.candidates[k].settings.watts_after, 6),
+            "seconds": float(day.history.seconds[schedule.setting == k].sum()),
+            "max_channel_share": round(
+                float(day.candidates[k].busiest[schedule.setting == k].max(initial=0.0)) / BYTES_PER_SECOND, 6
+            ),
+            "two_connected": day.candidates[k].settings.two_connected,
+            "average_hops": day.candidates[k].settings.average_hops_after,
+            "max_hops": day.candidates[k].settings.max_hops_after,
+        }
+        for k in schedule.used
+    ]
+    payload: dict[str, Any] = {
         "intervals": len(day.history),
         "seconds": span,
         "candidates": len(day.candidates),
         "by_settings": rows,
-        "settings": [
-            {
-                "name": names[k],
-                "links_off": len(day.candidates[k].settings.links_off),
-                "links_slowed": len(day.candidates[k].settings.links_slowed),
-                "watts": round(day.candidates[k].settings.watts_after, 6),
-                "seconds": float(day.history.seconds[schedule.setting == k].sum()),
-                "max_channel_share": round(
-                    float(day.candidates[k].busiest[schedule.setting == k].max(initial=0.0)) / BYTES_PER_SECOND, 6
-                ),
-                "two_connected": day.candidates[k].settings.two_connected,
-                "average_hops": day.candidates[k].settings.average_hops_after,
-                "max_hops": day.candidates[k].settings.max_hops_after,
-            }
-            for k in schedule.used
-        ],
+        "settings": settings,
         "times": [{"at": at, "settings": name} for at, name in times_of(day, schedule, options)],
         "joules_before": round(day.full_joules, 3),
         "joules_after": round(schedule.joules, 3),
@@ -73,7 +85,13 @@ def to_json(fabric: Fabric, day: Day, options: TimetableOptions, schedule: Sched
         "lost_bytes": 0,  # paths move away before a link is shut, and back after it is up
         "exact": schedule.exact,
         "remarks": list(day.remarks),
+        "power_unknown": list(day.power_unknown),
     }
+    if day.power_unknown:
+        payload |= dict.fromkeys(OF_WATTS)
+        payload["by_settings"] = [row | dict.fromkeys(("saving_percent", "kept_percent", "joules")) for row in rows]
+        payload["settings"] = [each | {"watts": None} for each in settings]
+    return payload
 
 
 def percent(part: float, whole: float) -> float:
@@ -128,7 +146,8 @@ def files_of(
     found = {f"{stem}.yml": text_of(table)}
     for k, name in names.items():
         if k:
-            settings = replace(day.candidates[k].settings, remarks=(f"for {name} of {stem}.yml",))
+            said = (f"for {name} of {stem}.yml",)
+            settings = replace(day.candidates[k].settings, remarks=said, power_unknown=day.power_unknown)
             row = settings_json(fabric, settings)
             for key in (
                 "lower_bound_watts",

@@ -23,13 +23,14 @@ if TYPE_CHECKING:
     from tagloom.records.settings import LinkSettings, NetworkSettings
 
 EXPECTED = "settings made by tagloom regulate"
+OF_WATTS = ("watts_before", "watts_after", "saving_percent", "lower_bound_watts", "gap_percent", "survive_watts")
 
 
 def to_json(fabric: Fabric, settings: LinkSettings) -> dict[str, Any]:
     """Return chosen settings with the keys of the command line; `off`, `slowed`, `asleep` name links by both ends."""
     after = settings.watts_after
     lower = settings.lower_bound_watts
-    return {
+    payload = {
         "method": settings.method,
         "links_off": len(settings.links_off),
         "links_slowed": len(settings.links_slowed),
@@ -59,7 +60,9 @@ def to_json(fabric: Fabric, settings: LinkSettings) -> dict[str, Any]:
         "trees": [list(tree) for tree in settings.forest],
         "tree_of_host": list(settings.tree_of_host),
         "networks": {network.name: _network(network) for network in settings.networks},
+        "power_unknown": list(settings.power_unknown),
     }
+    return payload | (dict.fromkeys(OF_WATTS) if settings.power_unknown else {})
 
 
 def _network(network: NetworkSettings) -> dict[str, Any]:

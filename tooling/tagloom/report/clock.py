@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tagloom.report.terminal import count, row, table
+from tagloom.report.terminal import count, row, table, watts_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,8 +15,8 @@ def day_lines(payload: Mapping[str, Any]) -> list[str]:
     rows = [
         (
             str(each["settings"]),
-            f"{each['saving_percent']:.1f} %",
-            f"{each['kept_percent']:.1f} %",
+            _with_unit(each["saving_percent"], "%"),
+            _with_unit(each["kept_percent"], "%"),
             str(each["changes"]),
         )
         for each in payload["by_settings"]
@@ -26,7 +26,7 @@ def day_lines(payload: Mapping[str, Any]) -> list[str]:
             each["name"],
             str(each["links_off"]),
             str(each["links_slowed"]),
-            f"{each['watts']:.1f} W",
+            _with_unit(each["watts"], "W"),
             f"{each['seconds'] / 3600:.1f} h",
             f"{100 * each['max_channel_share']:.0f} %",
             f"{each['average_hops']:.2f}",
@@ -35,18 +35,18 @@ def day_lines(payload: Mapping[str, Any]) -> list[str]:
         for each in payload["settings"]
     ]
     exact = "the best of all ways to use them" if payload["exact"] else "sets of them tried one change at a time"
-    return [
-        *row(
-            "saving",
-            f"{payload['saving_percent']:.1f} %: {payload['watts_before']:.1f} W -> "
-            f"{payload['watts_after']:.1f} W over "
-            f"{payload['seconds'] / 3600:.1f} h in {count(payload['intervals'], 'interval')}",
-        ),
-        *row(
-            "best",
+    over = f"{payload['seconds'] / 3600:.1f} h in {count(payload['intervals'], 'interval')}"
+    if unknown := watts_unknown(payload):
+        saving = row("saving", f"{unknown}; over {over}")
+    else:
+        watts = f"{payload['watts_before']:.1f} W -> {payload['watts_after']:.1f} W over {over}"
+        best = (
             f"no settings save more than {payload['most_percent']:.1f} %, one for each interval even: "
-            f"{payload['kept_percent']:.1f} % of that is kept",
-        ),
+            f"{payload['kept_percent']:.1f} % of that is kept"
+        )
+        saving = [*row("saving", f"{payload['saving_percent']:.1f} %: {watts}"), *row("best", best)]
+    return [
+        *saving,
         *row("sought", f"{count(payload['candidates'], 'setting')} found; {exact}"),
         "",
         *table(("settings", "saving", "of the most", "changes"), rows, right=(0, 1, 2, 3)),
@@ -74,14 +74,20 @@ def day_lines(payload: Mapping[str, Any]) -> list[str]:
 def calendar_lines(payload: Mapping[str, Any]) -> list[str]:
     """Return what a calendar does in the coming week."""
     settings = [
-        (each["name"], str(each["links_off"]), str(each["links_slowed"]), f"{each['watts']:.1f} W")
+        (each["name"], str(each["links_off"]), str(each["links_slowed"]), _with_unit(each["watts"], "W"))
         for each in payload["settings"]
     ]
+    saving = watts_unknown(payload) or f"{payload['saving_percent']:.1f} % in the 7 days to come"
     return [
         *row("now", payload["now"]),
-        *row("saving", f"{payload['saving_percent']:.1f} % in the 7 days to come; every setting planned and proven"),
+        *row("saving", f"{saving}; every setting planned and proven"),
         "",
         *table(("setting", "links off", "slowed", "draws"), settings, right=(1, 2, 3)),
         "",
         *[line for each in payload["week"] for line in row("at", f"{each['at']}  {each['settings']}")],
     ]
+
+
+def _with_unit(value: float | None, unit: str) -> str:
+    """Return a number and its unit, "-" where it is not known."""
+    return "-" if value is None else f"{value:.1f} {unit}"

@@ -306,16 +306,20 @@ def settings_lines(payload: Mapping[str, Any]) -> list[str]:
     before, after = payload["max_channel_load_before"], payload["max_channel_load_after"]
     routing = "routing" if payload["bound_holds_for"] == "any" else f"{payload['bound_holds_for']} assignment"
     connected = "any one link may still fail" if payload["two_connected"] else "some links are now the only way"
-    lines = [
-        *row(
-            "saving",
+    saving, costs = watts_unknown(payload), ""
+    if not saving:
+        saving = (
             f"{payload['saving_percent']:.1f} %: {payload['watts_before']:.1f} W -> {payload['watts_after']:.1f} W "
             f"(no {routing} within this load draws less than {payload['lower_bound_watts']:.1f} W: "
-            f"gap {payload['gap_percent']:.1f} %)",
-        ),
+            f"gap {payload['gap_percent']:.1f} %)"
+        )
+    if payload["survive_watts"] is not None:
+        costs = f"; costs {payload['survive_watts']:.1f} W"
+    lines = [
+        *row("saving", saving),
         *row("links", f"{count(payload['links_off'], 'link')} off ({payload['method']}); {connected}"),
         *(
-            row("survives", f"any one link: a repair wakes one other at most; costs {payload['survive_watts']:.1f} W")
+            row("survives", f"any one link: a repair wakes one other at most{costs}")
             if payload.get("survive") == "link"
             else []
         ),
@@ -565,10 +569,16 @@ def forecast_lines(payload: Mapping[str, Any]) -> list[str]:
     )
 
 
+def watts_unknown(payload: Mapping[str, Any]) -> str:
+    """Return whose watts nobody knows and how they are given, "" if all are known."""
+    models = ", ".join(payload["power_unknown"])
+    return f"unknown: no watts of {models} are known (--power FILE)" if models else ""
+
+
 def _saving(payload: Mapping[str, Any]) -> str:
     """Return the share of power saved and the watts before and after, or whose watts nobody knows."""
-    if unknown := payload["power_unknown"]:
-        return f"unknown: no watts of {', '.join(unknown)} are known (--power FILE)"
+    if unknown := watts_unknown(payload):
+        return unknown
     watts = f"{payload['watts_before']:.1f} W -> {payload['watts_after']:.1f} W"
     return f"{payload['saving_percent']:.1f} %{_between(payload, 'saving_percent')}: {watts}"
 
