@@ -1,6 +1,7 @@
 """Measure what detours protect and cost, beside the plan without them in the same run.
 
-Run `PYTHONPATH=tooling python benchmarks/protection.py [--curve] [--large]`. One host per switch. `protected` counts
+Run `PYTHONPATH=tooling python benchmarks/protection.py [--curve] [--large]`; it writes `results/protection.md`, but
+`--large`. One host per switch. `protected` counts
 (ordered pair of hosts, failure of a link) that are connected; `load` is the busiest channel after the worst failure
 over that of the plan without detours and without a failure, `hops` likewise the channels on all paths; `entries` are of
 the fullest switch. CPU seconds are of the whole plan, proof of every failure included, kernels compiled before.
@@ -21,16 +22,18 @@ from typing import TYPE_CHECKING
 from any_routing import family, random_regular
 
 from tagloom import pipeline
-from tagloom.report.terminal import table
 from tagloom.route.any_order.plan import any_protected
 from tagloom.route.detours import find_detours
 from tagloom.verify import protection, what_if
 from tagloom.weave import name_detours, weave, weave_detours
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tagloom.records.fabric import Fabric
 
 TEMPLATES = Path(__file__).resolve().parents[1] / "templates"
+PAGE = Path(__file__).resolve().parent / "results" / "protection.md"
 FABRICS = {
     "complete 8": family("complete", 8),
     "Clos 4 x 4": family("clos", 4, 4),
@@ -57,7 +60,6 @@ def rows(name: str, fabric: Fabric) -> list[tuple[str, ...]]:
             (
                 name,
                 prefer,
-                build.routes.method,
                 f"{got.protected:,}",
                 f"{got.unprotected:,}",
                 f"{bare.vlans} -> {build.vlans}",
@@ -96,6 +98,20 @@ def curve(fabric: Fabric) -> list[tuple[str, ...]]:
     return found
 
 
+def in_markdown(header: Sequence[str], found: Sequence[Sequence[str]]) -> list[str]:
+    """Return a table's lines."""
+    lines = [f"| {' | '.join(cells)} |" for cells in (header, *found)]
+    return [lines[0], "|" + "---|" * len(header), *lines[1:]]
+
+
+def keep(header: Sequence[str], found: Sequence[Sequence[str]]) -> None:
+    """Print a table, and write it in the place of the page's that begins with the same word."""
+    lines, text = in_markdown(header, found), PAGE.read_text("utf-8")
+    begin = text.index(f"| {header[0]} |")
+    PAGE.write_text(text[:begin] + "\n".join(lines) + text[text.index("\n\n", begin) :], "utf-8")
+    print(*lines, sep="\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--curve", action="store_true")
@@ -104,13 +120,14 @@ def main() -> None:
     pipeline.plan(family("torus", 3, 3), TEMPLATES, prefer="load", protect="link", texts=False)
     pipeline.plan(family("torus", 3, 3), TEMPLATES, prefer="vlans", protect="link", texts=False)
     if args.curve:
-        header = ("longer", "trees", "unprotected", "detour VLANs", "hops", "load", "hops after", "load after")
-        print(*table(header, curve(FABRICS["random 4-regular 64"]), range(8)), sep="\n")
+        header = ("longer", "trees", "left", "detour VLANs", "hops", "load", "hops after", "load after")
+        keep(header, curve(FABRICS["random 4-regular 64"]))
         return
-    fabrics = {"random 4-regular 256": random_regular(4, 256)} if args.large else FABRICS
-    header = ("fabric", "prefer", "routing", "protected", "left", "VLANs", "entries", "hops", "load", "CPU s")
-    found = [row for name, fabric in fabrics.items() for row in rows(name, fabric)]
-    print(*table(header, found, range(3, 10)), sep="\n")
+    header = ("fabric", "prefer", "protected", "left", "VLANs", "entries", "hops", "load", "CPU s")
+    if args.large:
+        print(*in_markdown(header, rows("random 4-regular 256", random_regular(4, 256))), sep="\n")
+    else:
+        keep(header, [row for name, fabric in FABRICS.items() for row in rows(name, fabric)])
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ Written by `PYTHONPATH=tooling python benchmarks/repair_on_bridges.py`. Tori of 
 pair of hosts that used it is asked for by frames, until all have been heard. With tagloom the time is that of typing
 the detour's lines, one switch after the other, and of the frames that ask, all by one processor that others shared:
 what notices a dead cable and what logs in are not in it
-([how long that takes](../../docs/repair.md#how-long-it-takes)). Under spanning tree, links of the tree were drawn by
+([how long that takes](repair.md)). Under spanning tree, links of the tree were drawn by
 chance, and pairs are asked for by broadcasts, so that entries learnt before, which last longer, are not counted. After
 each link, all pairs of hosts reached each other: asked for, not assumed.
 """

@@ -1,4 +1,4 @@
-"""Write what told stories came to as the table of docs/growing.md, from the files that many_stories.py wrote.
+"""Write what told stories came to as the table of benchmarks/results/stories.md, from what many_stories.py wrote.
 
 Run `python tests/stories/figures.py told.jsonl`.
 """
@@ -7,6 +7,8 @@ import json
 import sys
 from collections import Counter
 from pathlib import Path
+
+PAGE = Path(__file__).resolve().parents[2] / "benchmarks" / "results" / "stories.md"
 
 
 def rows(stories):
@@ -31,13 +33,17 @@ def rows(stories):
 
 
 def table(stories):
-    """Return the table."""
-    return "\n".join(["| | |", "|---|---|", *(f"| {what} | {count} |" for what, count in rows(stories))])
+    """Return the table's lines."""
+    return ["| | |", "|---|---|", *(f"| {what} | {count} |" for what, count in rows(stories))]
 
 
 def main():
     stories = [json.loads(line) for path in sys.argv[1:] for line in Path(path).read_text("utf-8").splitlines()]
-    sys.stdout.write(f"{table(stories)}\n")
+    lines = table(stories)
+    before, _, rest = PAGE.read_text("utf-8").partition("\n".join(lines[:2]) + "\n")
+    after = rest[rest.index("\n\n") :]
+    PAGE.write_text("\n".join([before + lines[0], *lines[1:]]) + after, "utf-8")
+    sys.stdout.write("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":
