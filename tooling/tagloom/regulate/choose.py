@@ -108,11 +108,26 @@ def regulate(
     Raises PlanError if the traffic does not fit the limit or the planner's routes with all links on exceed `max_hops`,
     InputError if the method does not support the options.
     """
+    unknown = power_unknown(fabric, options.power)
+    options = replace(options, power=stand_in_power(fabric, options.power))
+    found = _regulate(fabric, traffic, route_of, up_down, assignment, options, progress, clock)
+    return replace(found, power_unknown=unknown, remarks=(*stand_in_remarks(unknown), *found.remarks))
+
+
+def _regulate(
+    fabric: Fabric,
+    traffic: Traffic,
+    route_of: Callable[[Fabric], Routes],
+    up_down: Callable[[Fabric], Routes],
+    assignment: str,
+    options: RegulateOptions,
+    progress: Callable[[int, int], None],
+    clock: Callable[[], float],
+) -> LinkSettings:
+    """Return link settings by watts that are known or stand in, as `regulate` does."""
     findings = [*option_findings(options, traffic), *_survive_findings(fabric, options, assignment)]
     if findings := findings or hops_findings(fabric, options.max_hops):
         raise InputError(findings)
-    unknown = power_unknown(fabric, options.power)
-    options = replace(options, power=stand_in_power(fabric, options.power))
     everything = route_of(fabric)
     check_hops(fabric, everything, options.max_hops)
     load = channel_load(fabric, everything, traffic.volume_bytes)
@@ -170,8 +185,7 @@ def regulate(
                 left, bound = search(bound, clock, until, options.survives)
             cost = settings_of(left).watts_after - chosen.watts_after
             chosen = replace(settings_of(left), survive_watts=cost)
-    remarks = stand_in_remarks(unknown) + _remarks(fabric, traffic, assignment, options)
-    settings = replace(_with_bound(chosen, fixed, bound, remarks), power_unknown=unknown)
+    settings = _with_bound(chosen, fixed, bound, _remarks(fabric, traffic, assignment, options))
     settings, smaller, routes = _led(fabric, settings, everything, reroute, traffic)
     return _asleep(smaller, routes, traffic, settings, options, bound.watts) if options.sleep else settings
 
