@@ -32,10 +32,14 @@ def test_regular_fabrics_of_more_than_one_ring_are_protected(family):
 
 @examples(20)
 @given(
-    st.integers(4, 9), st.integers(0, 2**16), st.sampled_from(["link", "switch"]), st.sampled_from(["vlans", "load"])
+    st.integers(4, 9),
+    st.sampled_from([0, 1, 2]),
+    st.integers(0, 2**16),
+    st.sampled_from(["link", "switch"]),
+    st.sampled_from(["vlans", "load"]),
 )
-def test_each_failure_of_a_two_connected_fabric_is_what_was_proven(switches, seed, kind, prefer):
-    graph = nx.gnm_random_graph(switches, 2 * switches, seed=seed)
+def test_each_failure_of_a_two_connected_fabric_is_what_was_proven(switches, degree, seed, kind, prefer):
+    graph = nx.gnm_random_graph(switches, max(1, degree * switches), seed=seed)
     graph.add_edges_from((v, (v + 1) % switches) for v in range(switches))
     hosts = [(seed >> v) % 3 for v in range(switches)]
     hosts[0], hosts[-1] = 1, 2
@@ -63,3 +67,8 @@ def test_what_if_without_a_plan_finds_what_the_vlans_of_the_texts_can_do():
     assert alone.safe
     assert alone.unprotected == sum(loss.unprotected for loss in alone.losses) > 0
     assert alone.protected + alone.unprotected == 18 * 72
+
+
+def test_a_switch_without_hosts_is_joined_where_no_detour_leads():
+    links = [(0, 1), (0, 2), (2, 3), (3, 4), (0, 4), (1, 3)]
+    holds(make_irregular([2, 1, 1, 0, 1], links), "link")

@@ -111,7 +111,7 @@ def any_protected(
 def trees_along(fabric: Fabric, order: NDArray[np.int32], why: str, effort: int = 1, seed: int = 0) -> Routes:
     """Return a tree of paths for every source along a given order of the channels that are up, int32[m].
 
-    The order must leave a path between any two switches with hosts. `why` tells the reason of it.
+    The order must leave a path from each switch with hosts to every switch. `why` tells the reason of it.
     """
     source_of_host, root = per_switch(fabric)
     net = lay_out(fabric)

@@ -27,6 +27,8 @@ class Failures(NamedTuple):
     first, second, third  int32[m], the failures that kill each channel: of its link, and of its two switches (-1: none)
     cut    int64[F], ordered pairs of switches with hosts that each failure disconnects, those of a dead switch included
     hosts  uint64[W], the switches with hosts, as bits
+    ends   uint64[W], those to which paths from them are counted
+    every  uint64[W], all, to each of which paths lead without a failure: trees are grown to switches without hosts too
     links  how many of the failures are of links; those of switches come after
     besides  whether pairs also need paths without a failure
     """
@@ -36,6 +38,8 @@ class Failures(NamedTuple):
     third: NDArray[np.int32]
     cut: NDArray[np.int64]
     hosts: NDArray[np.uint64]
+    ends: NDArray[np.uint64]
+    every: NDArray[np.uint64]
     links: int
     besides: bool = True
 
@@ -48,21 +52,23 @@ def failures(net: Net, kind: str) -> Failures:
     links = m // 2
     second, third = (net.tail + np.int32(links), net.head + np.int32(links)) if kind == "switch" else (none, none)
     count = links + (n if kind == "switch" else 0)
-    found = Failures(first, second, third, np.zeros(count, np.int64), _host_bits(net), links)
+    hosts = _bits(net, net.target)
+    found = Failures(first, second, third, np.zeros(count, np.int64), hosts, hosts, _bits(net, np.arange(n)), links)
     return found._replace(cut=_cut(net.tail, net.head, n, found))
 
 
 def no_failure(net: Net) -> Failures:
     """Return a failure of nothing, after which pairs may lack a path: for a search that starts from any order."""
     none = np.full(len(net.channel), -1, np.int32)
-    return Failures(none, none, none, np.zeros(1, np.int64), _host_bits(net), 1, besides=False)
+    every = _bits(net, np.arange(len(net.switch)))
+    return Failures(none, none, none, np.zeros(1, np.int64), _bits(net, net.target), every, every, 1, besides=False)
 
 
-def _host_bits(net: Net) -> NDArray[np.uint64]:
-    """Return the switches with hosts, as bits, uint64[W]."""
-    hosts = np.zeros(-(-len(net.switch) // 64), np.uint64)
-    np.bitwise_or.at(hosts, net.target // 64, np.uint64(1) << (net.target % 64).astype(np.uint64))
-    return hosts
+def _bits(net: Net, switches: NDArray[np.integer]) -> NDArray[np.uint64]:
+    """Return some switches of a net as bits, uint64[W]."""
+    bits = np.zeros(-(-len(net.switch) // 64), np.uint64)
+    np.bitwise_or.at(bits, switches // 64, np.uint64(1) << (switches % 64).astype(np.uint64))
+    return bits
 
 
 @kernel
@@ -143,7 +149,8 @@ def _lost(
 ) -> int:
     """Return the ordered pairs of switches that are connected and have no ascending path, over all failures.
 
-    Stops above `limit`; returns NEVER if pairs have none even without a failure. `lost` gets the count of each failure.
+    Stops above `limit`; returns NEVER if a switch with hosts has none to some switch even without a failure. `lost`
+    gets the count of each failure.
     """
     n, words = seen.shape
     total = 0
@@ -153,7 +160,7 @@ def _lost(
         for v in range(n):
             if (what.hosts[v >> 6] >> np.uint64(v & 63)) & np.uint64(1):
                 for w in range(words):
-                    missing += int(_count_bits(what.hosts[w] & ~seen[v, w]))
+                    missing += int(_count_bits(what.ends[w] & ~seen[v, w]))
         lost[f] = missing - what.cut[f]
         total += int(lost[f])
         if total > limit:
@@ -164,7 +171,7 @@ def _lost(
     for v in range(n):
         if (what.hosts[v >> 6] >> np.uint64(v & 63)) & np.uint64(1):
             for w in range(words):
-                if what.hosts[w] & ~seen[v, w]:
+                if what.every[w] & ~seen[v, w]:
                     return NEVER
     return total
 
