@@ -190,15 +190,6 @@ def test_renamed_vlans_are_refused_with_a_way_out():
         planned(fabric, assignment="renamed")
 
 
-def test_one_vlan_for_all_hosts_is_refused_where_networks_would_hear_each_others_floods(tmp_path, answer):
-    fabric, build = tmp_path / "fabric.yml", tmp_path / "build"
-    fabric.write_text("shape: {family: ring, dims: [3]}\nnetworks: {a: [h0]}\n", "utf-8")
-    status, answered = answer("plan", fabric, "-o", build, "--assignment", "pinned")
-    assert status == 2
-    assert [finding["actual"] for finding in answered["findings"]] == ["a default"]
-    assert "one VLAN" in answered["findings"][0]["expected"]
-
-
 def test_hosts_teach_switches_in_the_vlans_of_their_network_alone(tmp_path, answer):
     fabric, build = tmp_path / "fabric.yml", tmp_path / "build"
     fabric.write_text("shape: {family: mesh, dims: [3], hosts: 2}\nnetworks: {a: [h0, h2, h4], b: [h1, h3]}\n", "utf-8")

@@ -176,7 +176,8 @@ def routing_words() -> Parser:
         default="fixed",
         metavar="KIND",
         help="fixed: a frame keeps its VLAN on its whole path; renamed: switches change it on the way, "
-        "which takes fewer VLANs; pinned: all hosts share one VLAN, and static entries choose the path (default fixed)",
+        "which takes fewer VLANs; pinned: all hosts of a network share one VLAN, and static entries choose the path "
+        "(default fixed)",
     )
     return routing
 

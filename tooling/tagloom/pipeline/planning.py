@@ -141,7 +141,6 @@ def plan(  # noqa: PLR0913 - what an operator may choose
     connect the fabric or `root` is invalid, PlanError if no deadlock-free plan fits.
     """
     refuse_plan(fabric, routing, assignment, prefer, protect=protect, root=root, texts=texts)
-    refuse_networks(fabric, *["pinned"] * (assignment == "pinned"))
     keep, previous = (build and by_new_names(build, fabric) for build in (keep, previous))
     top = chosen_root(fabric, routing, root)
     given = regulated.routes if regulated is not None and assignment == "fixed" and routing == "auto" else None

@@ -17,7 +17,7 @@ class VlanPlan:
     """A VLAN assignment and its state for every switch.
 
     assignment   "fixed" (a frame keeps its VLAN along the path) or "renamed" (each switch retags by in-port)
-                 or "pinned" (one VLAN, in which the destination alone chooses the path)
+                 or "pinned" (one VLAN for each network, in which the destination alone chooses the path)
     vlans        VLANs of the fabric for fixed; the most in one switch for renamed (Koibuchi et al. 2011, Table 3)
     host_vlan    int32[H], the PVID of each host's port
     state        the target of every switch

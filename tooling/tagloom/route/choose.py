@@ -58,9 +58,10 @@ def unknown_method(method: str) -> list[Finding]:
 
 def refuse_ways(fabric: Fabric, assignment: str = "fixed", prefer: str = "vlans", protect: str = "none") -> None:
     """Raise InputError for networks' own routings that are none, and for what own routings and links exclude."""
+    whole, fabric = fabric, routed_alike(fabric, assignment)
     findings = [
         Finding(f"networks.{name}.routing", f"one of {', '.join(METHODS)}", repr(method))
-        for name, method in fabric.routings
+        for name, method in whole.routings
         if method not in METHODS
     ]
     for option, said, only in (
@@ -82,6 +83,17 @@ def refuse_ways(fabric: Fabric, assignment: str = "fixed", prefer: str = "vlans"
             findings.append(Finding(f"networks.{name}.links", "links to connect its hosts", f"no way to {apart[0]}"))
     if findings:
         raise InputError(findings)
+
+
+def routed_alike(fabric: Fabric, assignment: str) -> Fabric:
+    """Return the fabric with networks in a given VLAN routed as all others, where one VLAN holds any of their paths.
+
+    That is with pinned assignment. With others such a network has one tree.
+    """
+    if assignment != "pinned" or not fabric.tags:
+        return fabric
+    given = dict(fabric.tags)
+    return replace(fabric, routings=tuple(each for each in fabric.routings if each[0] not in given))
 
 
 def chosen_root(fabric: Fabric, method: str, root: str | None) -> int | None:
@@ -121,6 +133,7 @@ def route(
     """
     if unknown := unknown_method(method):
         raise InputError(unknown)
+    fabric = routed_alike(fabric, assignment)
     if fabric.own_ways:
         return routes_of_shares(fabric, method, lambda part, own: route(part, own, assignment, effort, top))
     if assignment == "pinned":

@@ -15,10 +15,7 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.switch_state import FabricState
 
-ONE_NETWORK = {
-    "renamed": "--assignment renamed tells frames between switches apart by their port, which networks would share",
-    "pinned": "--assignment pinned has all hosts in one VLAN, where each network would hear the floods of others",
-}
+RENAMED_SHARES = "--assignment renamed tells frames between switches apart by their port, which networks would share"
 
 
 def plannable(fabric: Fabric, *, spoken: bool = True) -> None:
@@ -42,12 +39,16 @@ def plannable(fabric: Fabric, *, spoken: bool = True) -> None:
         raise InputError(findings)
 
 
-def refuse_networks(fabric: Fabric, *assignments: str) -> None:
-    """Raise InputError for a fabric of several networks that some of the `assignments` could not keep apart."""
-    why = [ONE_NETWORK[name] for name in assignments if name in ONE_NETWORK]
-    if why and len(fabric.networks) > 1:
-        several = " ".join(fabric.networks)
-        raise InputError([Finding("networks", f"one network: {each}", several) for each in why])
+def refuse_networks(fabric: Fabric, assignment: str) -> None:
+    """Raise InputError for several networks whose links `assignment` does not let one turn off."""
+    findings = []
+    if assignment == "renamed" and len(fabric.networks) > 1:
+        findings.append(Finding("networks", f"one network: {RENAMED_SHARES}", " ".join(fabric.networks)))
+    if assignment == "pinned" and fabric.own_ways:
+        rule = "fixed, where networks have a routing, links or a VLAN of their own"
+        findings.append(Finding("--assignment", rule, assignment))
+    if findings:
+        raise InputError(findings)
 
 
 def refuse_confined(fabric: Fabric, state: FabricState, option: str) -> None:

@@ -23,8 +23,8 @@ from tagloom.records.lines import (
     Lines,
     port_bits,
 )
-from tagloom.records.switch_state import BROADCAST, DEFAULT_VLAN, FlowControl, Membership
-from tagloom.verify.confined import stray_entries
+from tagloom.records.switch_state import DEFAULT_VLAN, FlowControl, Membership
+from tagloom.verify.confined import known_addresses, stray_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.switch_state import FabricState, SwitchState
     from tagloom.records.wave_proof import ProofAssumptions
+    from tagloom.verify.confined import KnownAddresses
 
 _NO_LINES = Lines.of(())
 
@@ -50,10 +51,11 @@ def guard(
     flow control    under `assumptions.lossy` no port of a link may send PAUSE at any line
     learning        what was learned at a port, perhaps minutes ago, leads frames there even if the port floods nothing:
                     it learns at every line or at none, unless it is shut, and one that learns always floods
-    stray entries   entries for addresses of no host are not followed; none may lead to a port that floods nothing at
-                    some line
+    stray entries   entries for addresses of no host of the VLAN's network are not followed; none may lead to a port
+                    that floods nothing at some line
     """
     found: list[Finding] = []
+    known = known_addresses(fabric, before, lines)
     mine = np.concatenate([fabric.cables[:, 1:3], fabric.cables[:, 3:5]])
     mine = mine[np.argsort(mine[:, 0], kind="stable")]
     first = np.searchsorted(mine[:, 0], np.arange(len(fabric.switches) + 1)).tolist()
@@ -74,9 +76,9 @@ def guard(
         if len(learning := np.fromiter(_learning(state, sent, used), np.int64)):
             expected = "the same at every line, and none where the port floods nothing at some line"
             found.append(Finding(f"{at(learning)} learning", expected, "another, or both"))
-        if _strays(fabric, state, sent):
-            expected = "addresses of hosts alone, where a port floods nothing at some line"
-            found.append(Finding(f"{switch.name} static entries", expected, "one of no host"))
+        if _strays(known, state, sent):
+            expected = "addresses of hosts of their VLAN's network, where a port floods nothing at some line"
+            found.append(Finding(f"{switch.name} static entries", expected, "one of no host there"))
         cables = mine[first[s] : first[s + 1], 1]
         if assumptions.lossy and len(pausing := _pausing(state, sent, cables)):
             found.append(Finding(f"{at(pausing)} flow-control", "off where nothing may wait", "on at some line"))
@@ -119,17 +121,17 @@ def _learning(state: SwitchState, sent: Lines, used: NDArray[np.int64]) -> Itera
         yield port
 
 
-def _strays(fabric: Fabric, state: SwitchState, sent: Lines) -> bool:
-    """Return whether an entry for an address of no host leads at some line to a port that floods nothing at some."""
+def _strays(known: KnownAddresses, state: SwitchState, sent: Lines) -> bool:
+    """Return whether an entry leads frames that are not followed to a port that floods nothing at some line."""
     flooding = state.flooding.copy()
     flooding[sent.port[(sent.cell == FLOODING) & (sent.value == 0)] - 1] = False
     if flooding.all():
         return False
-    if stray_entries(fabric, replace(state, flooding=flooding)).any():
+    if stray_entries(known, replace(state, flooding=flooding)).any():
         return True
     quiet = np.uint64(port_bits((np.flatnonzero(~flooding) + 1).tolist()))
     set_ = sent.cell == ENTRY
-    unknown = ~np.isin(sent.mac[set_], np.array([*fabric.host_of_mac, BROADCAST], np.uint64))
+    unknown = ~known.holds(sent.vlan[set_], sent.mac[set_])
     return bool((unknown & (sent.value[set_] & quiet > 0)).any())
 
 

@@ -105,8 +105,8 @@ def _state_and_count(
 ) -> tuple[FabricState, int]:
     """Return the state of every switch and the number of VLANs, whether or not the models can hold them."""
     if assignment == "pinned":
-        state = pinned(fabric, routes, fabric.first_vlan, flood_tree(fabric, routes, previous or {}))
-        return with_all_addresses(fabric, state), 1
+        state, vlans = pinned(fabric, routes, fabric.first_vlan, flood_tree(fabric, routes, previous or {}))
+        return with_all_addresses(fabric, state), vlans
     if assignment == "renamed":
         _refuse_shared_ports(fabric)
         state = with_all_addresses(fabric, renamed(fabric, routes, fabric.first_vlan, tree).states(tagged_links=False))

@@ -38,13 +38,13 @@ def broadcast_tree(fabric: Fabric, routes: Routes, preferred: Collection[int] = 
     orders = [order for _, order in zip(range(ROOTS), _breadth_first(fabric), strict=False)]
     first = [[*preferred, *order] for order in orders[:1] if preferred]
     for order in (*first, *orders):
-        tree = _pruned(fabric, _kruskal(fabric, order))
+        tree = without_bare_ends(fabric, _kruskal(fabric, order))
         if _fits(fabric, held, wanted, tree):
             return tree
     links = np.flatnonzero(fabric.channel_up[::2])
     chances = (np.random.default_rng(seed).permutation(links).tolist() for seed in range(CHANCES))
     for order in (*orders, *chances):
-        tree = _pruned(fabric, _kruskal(fabric, order, (held, wanted)))
+        tree = without_bare_ends(fabric, _kruskal(fabric, order, (held, wanted)))
         if _spans(fabric, tree):
             return tree
     raise PlanError(
@@ -60,6 +60,11 @@ def turns(fabric: Fabric, links: Collection[int]) -> tuple[NDArray[np.int64], ND
     pairs = [(c ^ 1, d) for away in _around(fabric, links).values() for c in away for d in away if c != d]
     both = np.array(pairs, np.int64).reshape(-1, 2)
     return both[:, 0], both[:, 1]
+
+
+def closes_no_cycle(fabric: Fabric, links: Collection[int]) -> bool:
+    """Return whether links are a tree, or several."""
+    return len(_kruskal(fabric, links)) == len(links)
 
 
 def _around(fabric: Fabric, links: Collection[int]) -> dict[int, list[int]]:
@@ -109,7 +114,7 @@ def _fits(fabric: Fabric, held: NDArray[np.int64], wanted: NDArray[np.int64], li
     return not find_cycle(len(fabric.tail), np.concatenate([held, before]), np.concatenate([wanted, after]))
 
 
-def _pruned(fabric: Fabric, links: Collection[int]) -> frozenset[int]:
+def without_bare_ends(fabric: Fabric, links: Collection[int]) -> frozenset[int]:
     """Return a tree without the branches that lead to no host."""
     hosts = set(fabric.host_switch.tolist())
     around = {s: {c // 2 for c in away} for s, away in _around(fabric, links).items()}

@@ -1,4 +1,4 @@
-"""Assign one VLAN to all hosts, in which static entries alone lead unicasts, and floods keep to one tree."""
+"""Assign one VLAN to each network, in which static entries alone lead unicasts, and floods keep to one tree."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tagloom.graph.paths import channel_load
 from tagloom.graph.trees import flooding_links
 from tagloom.platforms.port_names import channel_name
 from tagloom.records.switch_state import Membership
-from tagloom.weave.broadcast import broadcast_tree
+from tagloom.weave.broadcast import broadcast_tree, closes_no_cycle, without_bare_ends
 from tagloom.weave.draft import Draft
 
 if TYPE_CHECKING:
@@ -28,47 +28,65 @@ if TYPE_CHECKING:
     from tagloom.records.switch_state import FabricState
 
 
-def pinned(fabric: Fabric, routes: Routes, vlan: int, tree: Collection[int]) -> FabricState:
-    """Return the state of every switch in which `vlan` holds all hosts and every link of a path or of `tree`.
+def pinned(fabric: Fabric, routes: Routes, first_vlan: int, tree: Collection[int]) -> tuple[FabricState, int]:
+    """Return the state of every switch in which each network has one VLAN, and the number of VLANs.
 
-    Ports of hosts are untagged members, those of links tagged ones, so that a rollout can lay the next paths beside
-    these in another VLAN. Each switch that frames for a host may reach has a static entry for it, to the next channel
-    of its path. Whatever no entry names floods over `tree`, the links of a broadcast tree, and over no other link:
-    ports of other links flood nothing. No port learns, as a learned address would lead frames off the tree. Where a
-    switch cannot be told so, `tree` must hold all links of the VLAN; then all ports flood and learn, as by default.
+    A network's VLAN holds its hosts and every link of their paths and of the part of `tree` that joins them. It is the
+    one that its hosts' tags name, else the next from `first_vlan`. Ports of hosts are untagged members, or tagged ones
+    where they tag; those of links are tagged ones, so that a rollout can lay the next paths beside these in another
+    VLAN. Each switch that frames for a host may reach has a static entry for it, to the next channel of its path.
+    Whatever no entry names floods over `tree`, the links of a broadcast tree of all networks, and over no other link:
+    ports of other links flood nothing. So in each VLAN floods keep to a part of one tree. No port learns, as a learned
+    address would lead frames off the tree. Where a switch cannot be told so, `tree` must hold all links of the paths;
+    then all ports flood and learn, as by default.
 
     Raises PlanError if the next channel depends on more than switch and destination, or if ports of a switch that
     cannot be told so would have to flood nothing.
     """
+    draft, given, free = Draft(fabric), dict(fabric.tags), 0
+    used = np.zeros(len(fabric.links), np.bool_)
+    for part, (name, hosts) in zip(fabric.by_network, fabric.networks.items(), strict=True):
+        vlan = given.get(name, first_vlan + free)
+        free += name not in given
+        used |= _join_network(draft, part, routes.of_hosts(hosts), vlan, tree)
+    on_tree = np.zeros(len(fabric.links), np.bool_)
+    on_tree[list(tree)] = True
+    state = draft.states(tagged_links=True)
+    unable = sorted({each.title for each in map(platforms.of, fabric.live) if not each.floods_by_port})
+    if unable and (used & ~on_tree).any():
+        raise _cannot_confine(fabric, unable, np.flatnonzero(used & ~on_tree))
+    confined = state if unable else _confined(fabric, state, np.flatnonzero(np.repeat(~on_tree, 2)))
+    return confined, free + len(given)
+
+
+def _join_network(draft: Draft, fabric: Fabric, routes: Routes, vlan: int, tree: Collection[int]) -> NDArray[np.bool_]:
+    """Add the VLAN of the one network of `fabric`; return the links of its paths, bool[L]."""
     found = next_channels(fabric, routes)
     if isinstance(found, Parting):
         raise _parted(fabric, routes, found)
     used = np.zeros(len(fabric.links), np.bool_)
     used[found.channel[found.channel >= 0] // 2] = True
-    on_tree = np.zeros(len(fabric.links), np.bool_)
-    on_tree[list(tree)] = True
-    channels = np.flatnonzero(np.repeat(used | on_tree, 2))
-    draft = Draft(fabric)
+    inside = used.copy()
+    inside[list(without_bare_ends(fabric, tree))] = True
+    channels = np.flatnonzero(np.repeat(inside, 2))
     draft.join(fabric.tail[channels], vlan, fabric.tail_port[channels], Membership.TAGGED)
-    draft.join(fabric.host_switch, vlan, fabric.host_port, Membership.UNTAGGED)
-    draft.pvid[fabric.host_switch, fabric.host_port] = vlan
+    how = np.where(fabric.host_tag > 0, int(Membership.TAGGED), int(Membership.UNTAGGED))
+    draft.join(fabric.host_switch, vlan, fabric.host_port, how)
+    plain = fabric.host_tag == 0
+    draft.pvid[fabric.host_switch[plain], fabric.host_port[plain]] = vlan
     _enter(fabric, draft, found, vlan)
-    state = draft.states(tagged_links=True)
-    unable = sorted({each.title for each in map(platforms.of, fabric.live) if not each.floods_by_port})
-    if unable and (used & ~on_tree).any():
-        raise _cannot_confine(fabric, unable, np.flatnonzero(used & ~on_tree))
-    return state if unable else _confined(fabric, state, np.flatnonzero(np.repeat(~on_tree, 2)))
+    return used
 
 
 def flood_tree(fabric: Fabric, routes: Routes, previous: FabricState) -> frozenset[int]:
     """Return the links over which broadcasts and unknown unicasts flood: a tree that closes no cycle with the paths.
 
-    If the paths use the links of one tree alone, it is that. Otherwise the tree of `previous` is kept as far as it can
-    be, since a flood cannot change its tree while it runs, and no port then changes. Raises PlanError if none is found.
+    All networks share it. If the links of all paths close no cycle, it holds them all. Otherwise the tree of `previous`
+    is kept as far as it can be, since a flood cannot change its tree while it runs, and no port then changes. Raises
+    PlanError if none is found.
     """
     used = np.unique(np.flatnonzero(channel_load(fabric, routes)) // 2).tolist()
-    ends = {s for i in used for s in (fabric.links[i].a, fabric.links[i].b)}
-    if len(used) == max(0, len(ends) - 1):  # the paths connect them all, so these links are a tree
+    if closes_no_cycle(fabric, used):
         return broadcast_tree(fabric, routes, used)
     return broadcast_tree(fabric, routes, _flooding_links(fabric, previous))
 
