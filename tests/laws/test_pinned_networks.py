@@ -17,7 +17,8 @@ from tagloom.graph.trees import flooding_links
 from tagloom.lab.dataplane import Dataplane
 from tagloom.pipeline.rollouts import rollout_between
 from tagloom.records.switch_state import OWNED_VLAN_NAME, Membership, SwitchEditor
-from tagloom.verify import Plan, verify
+from tagloom.render import lines_of
+from tagloom.verify import Plan, prove_wave, verify
 from test_every_plan_is_what_frames_do import damaged, families, graphs
 from test_forecasts_of_networks import carried_by_frames, random_traffic
 from test_networks import (
@@ -51,6 +52,11 @@ def pinned_or_refused(fabric, **options):
         if not any(why in str(refused) for why in REFUSED):
             raise
         return None
+
+
+def on_linux(fabric):
+    """Take bridges for switches, which keep floods off single ports."""
+    return replace(fabric, switches=tuple(replace(switch, model="linux-bridge") for switch in fabric.switches))
 
 
 def vlans_of(fabric, state):
@@ -102,7 +108,7 @@ def test_hosts_reach_their_own_network_in_one_vlan_and_no_port_of_another(fabric
 @examples(50)
 @given(st.one_of(graphs(least=3), families()), st.data())
 def test_what_leaks_is_found_and_nothing_else(fabric, data):
-    fabric = with_networks(data.draw, fabric)
+    fabric = with_networks(data.draw, on_linux(fabric))
     found = pinned_or_refused(fabric)
     if found is None:
         return
@@ -232,6 +238,8 @@ def test_a_network_in_a_given_vlan_takes_all_links_where_its_entries_choose_the_
     on = [bool(held.membership[held.vlan_index[20], :2].all()) for held in build.state.values()]
     assert all(on)
     frames_keep_to_their_network(fabric, build.state)
+    again, _, _ = pinned(fabric, keep=build)
+    assert rollout_between(build, again).strategy == "unchanged"
     one_tree, _, _ = planned(fabric)
     on = [bool(held.membership[held.vlan_index[20], :2].all()) for held in one_tree.state.values()]
     assert not all(on)
@@ -240,8 +248,7 @@ def test_a_network_in_a_given_vlan_takes_all_links_where_its_entries_choose_the_
 @examples(12)
 @given(families(), st.sampled_from(["other paths", "a link goes", "hosts move", "networks come"]), st.data())
 def test_every_line_of_a_rollout_keeps_networks_apart_and_pairs_connected(fabric, change, data):
-    switches = (replace(switch, model="linux-bridge") for switch in fabric.switches)
-    fabric = old_fabric = replace(fabric, switches=tuple(switches))
+    fabric = old_fabric = on_linux(fabric)
     new_fabric = with_networks(data.draw, fabric)
     if change != "networks come":
         old_fabric = new_fabric
@@ -271,6 +278,43 @@ def test_every_line_of_a_rollout_keeps_networks_apart_and_pairs_connected(fabric
                 assert not [(a, b) for a, b in apart if b in reach.get(a, ())]
         pairs_are_kept(fabric.with_links_up(), here, kept)
     assert verify(new_fabric, rollout.after).proven
+
+
+@pytest.fixture(scope="module")
+def built():
+    fabric = pinned_ring(hosts=2)
+    return fabric, pinned(fabric)[0].state
+
+
+@examples(60)
+@given(data=st.data())
+def test_a_wave_is_proven_only_if_frames_arrive_and_keep_to_their_network_after_it(built, data):
+    """Take the lines of a slip: a member, a PVID, what a port takes or floods, an entry of any host to any port."""
+    fabric, state = built
+    after = dict(state)
+    for _ in range(data.draw(st.integers(1, 2))):
+        after = spoilt(data.draw, fabric, after) if data.draw(st.booleans()) else led_astray(data.draw, fabric, after)
+    try:
+        lines = lines_of(fabric, state, after)
+    except PlanError:
+        return  # no line of a bridge says this
+    proof = prove_wave(fabric, state, lines)
+    event(f"proven: {proof.proven}")
+    if proof.proven:
+        frames_keep_to_their_network(fabric, after)
+
+
+def led_astray(draw, fabric, state):
+    """Let a port flood, or flood nothing, or an entry for some host lead there in a VLAN of the switch."""
+    s = draw(st.integers(0, len(fabric.switches) - 1))
+    name = fabric.switches[s].name
+    held, port = SwitchEditor.of(state[name]), draw(st.sampled_from(fabric.used_ports[s]))
+    if draw(st.booleans()):
+        held.flooding[port - 1] = not held.flooding[port - 1]
+    else:
+        vlan = draw(st.sampled_from(sorted(set(held.vlans) - {1})))
+        held.set_entry(vlan, draw(st.sampled_from(fabric.hosts)).mac, (port,))
+    return {**state, name: held.freeze()}
 
 
 def kept_together(old, new):
@@ -349,3 +393,35 @@ def test_plan_verify_predict_report_and_rollout_speak_of_both_networks(tmp_path,
     status, refused = answer("plan", fabric, "--assignment", "pinned", "--protect", "link", "-o", other)
     assert status == 2
     assert "--assignment fixed" in refused["findings"][0]["expected"]
+
+
+@pytest.mark.parametrize("change", ["host moves", "to fixed"])
+def test_rollouts_that_are_not_proven_are_refused_with_what_leads_on(change):
+    fabric = make_fabric("mesh", 3, 2, extra=NETWORKS)
+    build, _, _ = pinned(fabric)
+    extra = NETWORKS if change == "to fixed" else "networks: {a: [h0, h2], b: [h1, h3, h4]}\n"
+    assignment = "fixed" if change == "to fixed" else "pinned"
+    after, _, _ = planned(make_fabric("mesh", 3, 2, extra=extra), assignment=assignment, previous=build)
+    with pytest.raises(PlanError, match=r"--allow (interrupt|drain)"):
+        rollout_between(build, after)
+
+
+def test_a_host_moves_to_another_network_where_all_ports_flood():
+    fabric = make_fabric("tree", 2, 2, hosts=2, extra=NETWORKS)
+    build, _, _ = pinned(fabric)
+    other = make_fabric("tree", 2, 2, hosts=2, extra="networks: {a: [h0, h2], b: [h1, h3, h4]}\n")
+    after, _, _ = pinned(other, previous=build)
+    found = rollout_between(build, after)
+    assert found.waves
+    assert all(wave.proof.proven for wave in found.waves)
+    frames_keep_to_their_network(other, found.after)
+
+
+def test_an_uplink_hears_what_nobody_is_known_by_from_its_network_alone():
+    gateway = "hosts: {gw: {switch: s0, port: swp9, uplink: true}}\nnetworks: {a: [h0, h2, gw], b: [h1, h3, h4]}\n"
+    fabric = make_fabric("ring", 5, extra=gateway)
+    build, proof, _ = pinned(fabric)
+    assert (proof.proven, proof.uplinks) == (True, 1)
+    plane = Dataplane(fabric, build.state)
+    heard = {host.name: plane.broadcast(host.name, mac=NOBODY).delivered_to.get("gw", 0) for host in fabric.hosts}
+    assert heard == {"h0": 1, "h1": 0, "h2": 1, "h3": 0, "h4": 0, "gw": 0}

@@ -58,8 +58,11 @@ def kept_routes(old: Build, fabric: Fabric, assignment: str) -> tuple[Routes | N
     """Return the paths of a build as paths of another fabric, or None and the reason why that is impossible."""
     if old.assignment != assignment:
         return None, f"the paths of {old.fabric.name} are not kept: they are for --assignment {old.assignment}"
+    before, after = old.fabric, fabric
+    if assignment == "pinned":  # a network in a given VLAN needs no tree of its own
+        before, after = replace(before, tags=()), replace(after, tags=())
     try:
-        kept = keep(old.fabric, old.routes, fabric)
+        kept = keep(before, old.routes, after)
     except PlanError as error:
         return None, f"the paths of {old.fabric.name} are not kept: {error.witness}"
     if fabric.routings != old.fabric.routings or _barred(fabric, kept):
