@@ -33,3 +33,14 @@ def test_the_one_block_of_it_that_is_not_run_is_what_ci_runs():
     (command,) = left.commands
     ran = [line.split() for line in (ROOT / ".ci/run").read_text("utf-8").splitlines() if line.startswith("make ")]
     assert set(command.words[1:]) <= {word for line in ran for word in line}
+
+
+def test_what_installing_takes_is_what_was_measured_and_less_than_a_minute():
+    record = (ROOT / "benchmarks/results/install.md").read_text("utf-8")
+    wheel = re.search(r"The wheel has \*\*([\d.]+) MB\*\*", record)[1]
+    rows = [line.strip("| ").split(" | ") for line in record.splitlines() if line.startswith("| 3.")]
+    (_, seconds, _, downloaded, installed), *_ = rows
+    assert max(float(row[1]) for row in rows) < 60
+    said = " ".join(README.split())
+    assert f"a wheel of {wheel} MB, {downloaded} MB to download with what it needs, {installed} MB installed" in said
+    assert f"in [{seconds} seconds](benchmarks/results/install.md)" in said

@@ -44,6 +44,12 @@ def test_it_brings_the_operators_files(wheel):
     assert not (share / "inventory" / "lab").exists()
 
 
+def test_it_is_as_large_as_the_readme_says(wheel):
+    said = float(re.search(r"a wheel of ([\d.]+) MB", (ROOT / "README.md").read_text("utf-8"))[1])
+    (path,) = wheel.parent.glob("tagloom-*.whl")
+    assert path.stat().st_size / 1e6 == pytest.approx(said, rel=0.15)
+
+
 def test_it_brings_the_manual_page(wheel):
     (page,) = wheel.glob("tagloom-*.data/data/share/man/man1/tagloom.1")
     text = page.read_text("utf-8")
