@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import networkx as nx
 import numpy as np
 
+from tagloom import platforms
 from tagloom.errors import Finding, InputError
 from tagloom.graph.cycles import find_cycle
 from tagloom.graph.rows import places
@@ -17,6 +18,7 @@ from tagloom.records.switch_state import Frames
 from tagloom.records.tagged_ports import without_tags
 from tagloom.records.what_if import Loss, WhatIf
 from tagloom.verify.broadcast import flood_from
+from tagloom.verify.detours_at_once import Cases, followed, packed
 from tagloom.verify.forwarding import NOWHERE, forwarding
 from tagloom.verify.isolation import leaks
 from tagloom.verify.looked_up import alike, looked_up
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from tagloom.verify.forwarding import Forwarding
 
 CELLS = 1 << 20  # frames followed at once; bounds memory
+AT_ONCE = 1 << 18  # (change of a host, host) above which known detours are followed by compiled loops
 WITNESSES = 3  # pairs named per failure
 KINDS = ("links", "switches")
 
@@ -80,6 +83,11 @@ def what_if(fabric: Fabric, state: FabricState, kind: str, detours: Sequence[Det
     several = fabric.by_network if fabric.tagged_hosts else (fabric,)
     groups = [*fabric.networks.values()] if fabric.tagged_hosts else [np.arange(len(fabric.hosts))]
     moves = None if detours is None else _moves(fabric, detours)
+    looking = any(platforms.of(switch).drops_strange_senders for switch in fabric.live)
+    if moves is not None and len(several) < 2 and not looking and not len(fabric.uplinks):
+        changes = sum(len(moves.get(case, {})) for case in cases)
+        if changes * len(fabric.hosts) > AT_ONCE:
+            return _all_at_once(fabric, state, kind, cases, moves)
     judged = [
         _of_hosts(
             *without_tags(part, state), cases, None if moves is None else _among(moves, hosts), alone=len(several) < 2
@@ -131,6 +139,102 @@ def _of_hosts(
     used = vlans if moves is not None else set(enumerate(home))
     legal = _UsedDependencies(model, tours, {tours.of_host.get(pair, -1) for pair in used})
     return _FailureTally(fabric, tours, legal, home, moves, alone=alone)
+
+
+def _all_at_once(
+    fabric: Fabric, state: FabricState, kind: str, cases: Sequence[Part], moves: Mapping[Part, Mapping[int, int]]
+) -> WhatIf:
+    """Return what `what_if` does for known detours, without the paths of all frames in memory.
+
+    There are no uplinks, and no switches that look up senders.
+    """
+    model = forwarding(fabric, state)
+    home = [int(state[fabric.switches[h.switch].name].pvid[h.port - 1]) for h in fabric.hosts]
+    vlans = set(enumerate(home)).union(*(moves.get(part, {}).items() for part in cases))
+    entered = _entered(model, state, sorted(vlans))
+    nodes, number = np.unique(np.array(list(entered.values()), np.int64), return_inverse=True)
+    tour_of = dict(zip(entered, number.tolist(), strict=True))
+    at_home = np.array([tour_of.get(pair, -1) for pair in enumerate(home)], np.int64)
+    rows = [
+        (f, h, tour_of.get((h, vlan), -1)) for f, part in enumerate(cases) for h, vlan in moves.get(part, {}).items()
+    ]
+    failure, host, tour = np.array(rows, np.int64).reshape(-1, 3).T
+    changed = tour != at_home[host]
+    failure, host, tour = failure[changed], host[changed], tour[changed]
+    of = _connections(fabric, cases)
+    found = followed(model, nodes, at_home, (failure, host, tour), of)
+    channels = found.load.shape[1]
+    sender, taken = np.full(len(nodes), len(fabric.hosts)), np.ones(len(nodes), np.bool_)
+    tours = _Tours(
+        nodes, sender, taken, tour_of, found.arrives, found.heard, _NO32, _NO32, _NO32, found.turns, np.empty((0, 0))
+    )
+    legal = _UsedDependencies(model, tours, range(len(nodes)))
+    pvids = np.bincount(failure, minlength=len(cases))
+    dead = np.concatenate([_dead_channels(fabric, channels, part)[None] for part in [(-1, -1), *cases]])
+    load, hops = np.where(dead, 0, found.load).max(axis=1, initial=0), found.load.sum(axis=1)
+    names, losses = [host.name for host in fabric.hosts], list[Loss]()
+    cut = int(fabric.same_network.sum()) - found.total
+    for f in np.flatnonzero(found.unprotected).tolist():
+        some = [divmod(pair, len(names)) for pair in found.witness[f].tolist() if pair >= 0]
+        pairs = tuple(f"{names[a]} -> {names[b]}" for a, b in some)
+        dead_part = named(fabric, cases[f])
+        losses.append(Loss(dead_part, int(cut[f]), int(found.saved[f]), int(found.unprotected[f]), pairs))
+    cycle = legal.cycle()
+    several = len(fabric.networks) > 1
+    moved = {(h, int(nodes[t])) for h, t in zip(host.tolist(), tour.tolist(), strict=True) if t >= 0} if several else ()
+    leaking = leaks(model, state, list(moved)) if several else ()
+    return WhatIf(
+        kind=kind,
+        failures=len(cases),
+        protected=int((found.total - found.unprotected).sum()),
+        unprotected=int(found.unprotected.sum()),
+        saved=int(found.saved.sum()),
+        cut_pairs_max=int(cut.max(initial=0)),
+        unprotected_pairs_max=int(found.unprotected.max(initial=0)),
+        pvids_max=int(pvids.max(initial=0)),
+        deadlock_free=not cycle,
+        deadlock_cycle=tuple(channel_name(fabric, c) for c in cycle),
+        broadcast_exactly_once=legal.once if not len(model.group_node) else None,
+        storm_free=legal.storm_free,
+        load_before=int(load[0]),
+        load_max=int(load.max()),
+        hops_before=int(hops[0]),
+        hops_max=int(hops.max()),
+        losses=tuple(losses),
+        isolated=not leaking if several else None,
+        leaks=leaking,
+        dependencies=np.divmod(legal.keys, legal.channels),
+    )
+
+
+_NO32 = np.empty(0, np.int32)
+
+
+def _connections(fabric: Fabric, cases: Sequence[Part]) -> Cases:
+    """Return the failures, with the hosts that stay connected to each host."""
+    bridges, joints = _cuts(fabric)
+    whole = _labels(fabric, (-1, -1))
+    side = np.zeros((len(cases), len(fabric.hosts)), np.int32)
+    together = [np.zeros((1, len(fabric.hosts)), np.bool_)]
+    known: dict[Part, NDArray[np.int32]] = {}
+    count = 1
+    for f, (link, switch) in enumerate(cases):
+        cutting = link in bridges or switch in joints
+        same = (link if cutting else -1, switch)  # failures of links that cut nothing are alike
+        if same not in known:
+            near = (_labels(fabric, (link, switch)) if cutting else whole)[fabric.host_switch]
+            near = np.where(fabric.host_switch == switch, -1, near)
+            labels = np.unique(near[near >= 0])
+            together.append(near[None, :] == labels[:, None])
+            known[same] = np.where(near >= 0, count + np.searchsorted(labels, near), 0).astype(np.int32)
+            count += len(labels)
+        side[f] = known[same]
+    into = np.argsort(fabric.head, kind="stable").astype(np.int32)
+    return Cases(
+        np.array([link for link, _ in cases], np.int32), np.array([switch for _, switch in cases], np.int32),
+        side, packed(np.concatenate(together)), packed(fabric.same_network),
+        into, np.searchsorted(fabric.head[into], np.arange(len(fabric.switches) + 1)),
+    )  # fmt: skip
 
 
 def _together(answers: Sequence[WhatIf], judged: Sequence[_FailureTally], cases: Sequence[Part]) -> WhatIf:
@@ -407,7 +511,7 @@ class _FailureTally:
         self.home = np.array([tours.of_host.get(pair, -1) for pair in enumerate(home)], np.int64)
         self.pairs, self.moved = fabric.same_network, set[tuple[int, int]]()
         into = fabric.head[tours.channel] if len(tours.channel) else tours.channel
-        self.label = self._labels((-1, -1))
+        self.label = _labels(fabric, (-1, -1))
         self.bridges, self.joints = _cuts(fabric)
         self.by_link = _sorted(tours.channel // 2, len(fabric.links))
         self.by_switch = _sorted(into, len(fabric.switches))
@@ -436,23 +540,11 @@ class _FailureTally:
     def _connected(self, part: Part) -> NDArray[np.bool_]:
         """Return the ordered pairs of hosts of one network that are alive and connected, bool[H, H]."""
         link, switch = part
-        label = self._labels(part) if link in self.bridges or switch in self.joints else self.label
+        label = _labels(self.fabric, part) if link in self.bridges or switch in self.joints else self.label
         near = label[self.fabric.host_switch]
         near[self.fabric.host_switch == switch] = -1
         together: NDArray[np.bool_] = (near[:, None] == near[None, :]) & (near >= 0)[:, None] & self.pairs
         return together
-
-    def _labels(self, part: Part) -> NDArray[np.int32]:
-        """Return the number of each switch's component without a part, int32[N]."""
-        from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - a third of a second few commands need
-
-        fabric, (link, switch) = self.fabric, part
-        up = np.flatnonzero(fabric.channel_up[::2])
-        a, b = fabric.tail[2 * up], fabric.head[2 * up]
-        kept = (up != link) & (a != switch) & (b != switch)
-        near = matrix(len(fabric.switches), a[kept].astype(np.int64), b[kept].astype(np.int64))
-        label: NDArray[np.int32] = connected_components(near, directed=False)[1]
-        return label
 
     def _passing(self, part: Part) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return the tours and hosts whose frames pass a part, int32[R] each."""
@@ -490,8 +582,7 @@ class _FailureTally:
         self.moved.update(zip(changed.tolist(), taken[changed].tolist(), strict=True))
         self.pvids = max(self.pvids, int((taken != self.home).sum()))
         load, hops = self._load(taken)
-        link, switch = part
-        dead = (np.arange(len(load)) // 2 == link) | (np.append(self.fabric.tail, -1)[: len(load)] == switch)
+        dead = _dead_channels(self.fabric, len(load), part)
         self.load, self.hops = max(self.load, int(load[~dead].max(initial=0))), max(self.hops, int(hops))
         if not self.alone:
             self.loads.append((np.where(dead, 0.0, load), hops))
@@ -524,6 +615,26 @@ class _FailureTally:
             losses=tuple(self.losses),
             dependencies=np.divmod(self.legal.keys, self.legal.channels),
         )
+
+
+def _dead_channels(fabric: Fabric, channels: int, part: Part) -> NDArray[np.bool_]:
+    """Return the channels of a link, or those that leave a switch, bool[C]."""
+    link, switch = part
+    dead: NDArray[np.bool_] = (np.arange(channels) // 2 == link) | (np.append(fabric.tail, -1)[:channels] == switch)
+    return dead
+
+
+def _labels(fabric: Fabric, part: Part) -> NDArray[np.int32]:
+    """Return the number of each switch's component without a part, int32[N]."""
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - a third of a second few commands need
+
+    link, switch = part
+    up = np.flatnonzero(fabric.channel_up[::2])
+    a, b = fabric.tail[2 * up], fabric.head[2 * up]
+    kept = (up != link) & (a != switch) & (b != switch)
+    near = matrix(len(fabric.switches), a[kept].astype(np.int64), b[kept].astype(np.int64))
+    label: NDArray[np.int32] = connected_components(near, directed=False)[1]
+    return label
 
 
 def _cuts(fabric: Fabric) -> tuple[set[int], set[int]]:
