@@ -23,20 +23,20 @@ def written(path, *models):
 
 def test_switches_that_nothing_is_known_to_be_pasted_at_are_named(tmp_path, run, answer, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    models = ("powerconnect-5324", "linux-bridge:lan1-4", "linux-bridge")
+    models = ("powerconnect-5324", "sf-0420g", "sf-0420g")
     fabric = written(tmp_path / "fabric.yml", *models)
     status, page = answer("bootstrap", fabric, *WORDS)
     assert (status, page["left_out"]) == (0, ["s1", "s2"])
     assert [*map(str, page["written"])] == ["first/s0.txt", "first/labels.html"]
     said = run("bootstrap", fabric, *WORDS)[1]
-    assert "by hand   s1, s2: tagloom knows no first lines of linux-bridge:lan1-4, linux-bridge" in said
+    assert "by hand   s1, s2: tagloom knows no first lines of sf-0420g" in said
     assert "paste" in said
     assert "next" in said
 
 
 def test_where_nothing_can_be_pasted_nothing_is_named_next(tmp_path, run, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    said = run("bootstrap", written(tmp_path / "fabric.yml", *["linux-bridge"] * 3), *WORDS)[1]
+    said = run("bootstrap", written(tmp_path / "fabric.yml", *["sf-0420g"] * 3), *WORDS)[1]
     assert "by hand" in said
     assert "next" not in said
     assert "replace" not in said

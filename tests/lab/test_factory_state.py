@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import socket
+import subprocess
 from pathlib import Path
 
 import paramiko
@@ -21,8 +22,11 @@ from tagloom.errors import DeviceError
 from tagloom.lab import process
 from tagloom.lab.directory import Order
 from tagloom.lab.manners import MANNERS
-from tagloom.platforms.first_contact import PASSWORD
+from tagloom.platforms.first_contact import PASSWORD, FirstContact, first_contact_lines
+from tagloom.platforms.secrets import scrub
 from tagloom.read import read_fabric
+from tagloom.records.fabric import Switch
+from tagloom.records.snmp import Credentials
 from thinned import few
 from waiting import until
 
@@ -30,7 +34,15 @@ MODELS = ["powerconnect-5324", "powerconnect-5548", "powerconnect-6248", "n-seri
 CISCOS = ["cisco-sg300-28", "cisco-cbs350-24t-4g"]  # which have a user from the factory
 ROUTEROS = "mikrotik-crs326-24g-2s"  # which has a user without a password, and keeps each line as it takes it
 COMWARE, HUAWEI = "hpe-5130-24g-4sfp", "huawei-s5731-s24t4x"
-ALL = [*MODELS, *CISCOS, COMWARE, HUAWEI, ROUTEROS]
+LINUX = "linux-bridge"  # as it was just installed: root alone, at its console
+ALL = [*MODELS, *CISCOS, COMWARE, HUAWEI, LINUX, ROUTEROS]
+LASTING = (
+    "/etc/hostname",
+    "/etc/tagloom/address.sh",
+    "/etc/snmp/snmpd.conf.d/tagloom.conf",
+    "/var/lib/snmp/snmpd.conf",
+)
+LASTING += ("/etc/default/lldpd",)  # what a Linux machine keeps of its first login
 ADDRESS = ["interface vlan 1", "ip address 192.0.2.9 255.255.255.0", "exit"]
 GLOBAL_ADDRESS = ["ip address 192.0.2.9 255.255.255.0"]  # of a 62xx
 USER = ["username ops password first-day level 15", "crypto key generate rsa", "ip ssh server"]
@@ -88,6 +100,9 @@ def login(directory, number, user, password, info=None):
     known = str(directory / "known_hosts")
     access = Access("127.0.0.1", port, user, password, known_hosts=known, fast_cli=True)
     with connect(f"s{number}", platforms.load(ALL[number]), access) as connection:
+        if ALL[number] == LINUX:
+            connection.send(["id ops >/dev/null 2>&1"])
+            return "".join(f"{path} {connection._request(f'cat {path}')}\n" for path in LASTING)
         return connection.running_configuration()
 
 
@@ -182,7 +197,7 @@ KINDS = [(number, kind) for number in range(len(ALL)) for kind in ("serial", "te
 
 
 @pytest.mark.parametrize(
-    ("number", "kind"), few(KINDS, 0, 7, 11, 12, 13, 14, 15, 16, 17), ids=str
+    ("number", "kind"), few(KINDS, 0, 7, 11, 12, 13, 14, 15, 16, 17, 18, 19), ids=str
 )  # all grammars' roots, both wires
 def test_bootstrap_brings_a_switch_from_the_factory_to_the_inventorys_login(factory, number, kind, tmp_path, capfd):
     place = site(factory, tmp_path / "site")
@@ -190,9 +205,11 @@ def test_bootstrap_brings_a_switch_from_the_factory_to_the_inventorys_login(fact
     assert (page["configured"], page["enrolled"]) == ([f"s{number}"], [f"s{number}"])
     assert page["known_hosts"] == str(place / "known_hosts")
     text = login(place, number, "ops", "first-day-9", process.read_info(factory))
-    assert re.search(rf"(hostname|sysname) s{number}\b|identity set name=s{number}\b", text)
+    assert re.search(
+        rf"(hostname|sysname) s{number}\b|identity set name=s{number}\b|^/etc/hostname s{number}$", text, re.MULTILINE
+    )
     of_snmp = r"snmp-server user lab tagloom (auth-sha|v3 auth sha)|name=lab security=private"
-    of_snmp += "|usm-user v3 lab (group )?tagloom"
+    of_snmp += '|usm-user v3 lab (group )?tagloom|createUser lab SHA "'
     assert re.search(of_snmp, text)
     assert "lldp" in text
     process.reboot(factory, f"s{number}")
@@ -201,7 +218,8 @@ def test_bootstrap_brings_a_switch_from_the_factory_to_the_inventorys_login(fact
     page = bootstrap(capfd, place, "--switch", f"s{number}", *telnet)
     assert page["enrolled"] == [], "a second time it logs in, types the same, and knows the key"
     again = login(place, number, "ops", "first-day-9", process.read_info(factory))
-    assert sorted(again.splitlines()) == sorted(text.splitlines()), "and nothing is twice"
+    shown = [sorted(line for line in each.splitlines() if "createUser" not in line) for each in (again, text)]
+    assert shown[0] == shown[1], "and nothing is twice"  # but what snmpd takes out as it starts
 
 
 def test_a_switch_of_every_family_that_has_a_console_is_tried():
@@ -427,6 +445,89 @@ def test_a_line_that_routeros_refuses_ends_it_without_a_secret(factory, tmp_path
     assert "lab-auth-password" not in str(page)
 
 
+SHELL = ALL.index(LINUX)  # the number of the Linux machine
+
+
+def test_a_linux_machines_key_logs_in_besides_its_password_and_lasts(factory, tmp_path, own_key, capfd):
+    place = site(factory, tmp_path / "site")
+    words = ["--switch", f"s{SHELL}", *lines_of(factory, SHELL, "telnet"), "--user-key", f"{own_key}.pub"]
+    bootstrap(capfd, place, *words)
+    info = process.read_info(factory)
+    assert "swp1" in key_login(place, SHELL, own_key, "", info)
+    login(place, SHELL, "ops", "first-day-9", info)
+    process.reboot(factory, f"s{SHELL}")
+    assert "swp1" in key_login(place, SHELL, own_key, "", info)
+    with pytest.raises(DeviceError):
+        login(place, SHELL, "root", "", info)
+
+
+def test_a_linux_machine_whose_root_has_a_password_is_let_in_by_that(factory, tmp_path, capfd, monkeypatch):
+    line = Line(factory, f"s{SHELL}", "serial")
+    for typed, then in (
+        ("", "login:"),
+        ("root", "#"),
+        ("printf '%s\\n' root:installed | chpasswd", "#"),
+        ("exit", ":"),
+    ):
+        line.type(typed, then)
+    place = site(factory, tmp_path / "site")
+    words = ["--switch", f"s{SHELL}", *lines_of(factory, SHELL, "serial")]
+    page = bootstrap(capfd, place, *words, expect=3)
+    assert "TAGLOOM_FACTORY_PASSWORD" in str(page)
+    monkeypatch.setenv("TAGLOOM_FACTORY_PASSWORD", "installed")
+    assert bootstrap(capfd, place, *words)["configured"] == [f"s{SHELL}"]
+
+
+@pytest.mark.parametrize("refused", ["chpasswd", "createUser"])
+def test_a_line_that_a_linux_machine_refuses_ends_it_without_a_secret(factory, refused, tmp_path, capfd):
+    place = site(factory, tmp_path / "site")
+    process.quirks(factory, {f"s{SHELL}": {"reject_line": refused}})
+    page = bootstrap(capfd, place, "--switch", f"s{SHELL}", *lines_of(factory, SHELL, "serial"), expect=3)
+    process.quirks(factory, {f"s{SHELL}": {"reject_line": ""}})
+    assert "Operation not permitted" in str(page)
+    assert not any(secret in str(page) for secret in ("first-day", "lab-auth-password", "lab-priv-password"))
+
+
+@pytest.mark.parametrize("version", ["3", "2c", ""])
+@pytest.mark.parametrize("user", ["ops", "root"])
+def test_a_linux_machines_first_lines_mean_to_a_real_shell_what_they_say(version, user, tmp_path):
+    password, word = r"a'b$HOME\`x`%s|&;#9", "p`w$1\\'2"
+    snmp = Credentials(version, "lab", auth_password=word, priv_password=word, community=word) if version else None
+    contact = FirstContact("192.0.2.9", "255.255.255.0", user, password, "192.0.2.1", "AAAA" * 9, snmp, device="eno1")
+    lines = first_contact_lines(Switch("s0", LINUX), (1, 2), contact, TEMPLATES)
+    said = {}
+    for line in lines:
+        real = line.replace("~ops", f"{tmp_path}/home").replace("~root", f"{tmp_path}/home")
+        command, _, path = real.partition(" > ") if " >> " not in real else real.partition(" >> ")
+        subprocess.run(["/bin/sh", "-n", "-c", real], check=True)
+        if command.startswith("printf"):
+            real = command.replace("| chpasswd", "| cat")
+            said[path or "chpasswd"] = subprocess.run(["/bin/sh", "-c", real], check=True, capture_output=True).stdout
+    assert said["chpasswd"].decode() == f"{user}:{password}\n"
+    assert said["/etc/tagloom/address.sh"].decode().splitlines() == [
+        "#!/bin/sh",
+        "ip link set dev eno1 up",
+        "ip address replace 192.0.2.9/24 dev eno1",
+        "ip route replace default via 192.0.2.1 dev eno1",
+    ]
+    if version:
+        kept = said["/etc/snmp/snmpd.conf.d/tagloom.conf"].decode() + said.get("/var/lib/snmp/snmpd.conf", b"").decode()
+        last = f'createUser lab SHA "{word}" AES "{word}"' if version == "3" else f"rocommunity {word}"
+        assert kept.splitlines()[-1] == last
+    assert not any(scrub(line).count(secret) for line in lines for secret in (password, word) if user == "ops")
+
+
+def test_what_a_linux_machine_cannot_be_told_is_said_beforehand(rack, tmp_path, capfd):
+    place = site(rack, tmp_path / "site")
+    words = ["-o", tmp_path / "out", "--user", "Ops.9", "--device", "eth 0"]
+    page = bootstrap(capfd, place, *words, expect=2)
+    assert [each["where"] for each in page["findings"]] == ["--device"]
+    page = bootstrap(capfd, place, *words[:4], expect=2)
+    assert [each["where"] for each in page["findings"]] == [f"s{SHELL}: ansible_user"]
+    bootstrap(capfd, place, *words[:2], "--device", "eno1")
+    assert "ip address replace 127.0.0.1/8 dev eno1" in (tmp_path / "out" / f"s{SHELL}.txt").read_text()
+
+
 def test_snmp_that_routeros_has_not_is_told_beforehand(rack, tmp_path, capfd):
     place = site(rack, tmp_path / "site")
     text = (place / "snmp.yml").read_text()
@@ -458,13 +559,12 @@ def test_what_is_pasted_has_no_password_unless_it_is_asked_for(rack, tmp_path, c
     for number in range(len(ALL) - 1):
         text = (out / f"s{number}.txt").read_text()
         says = f"username ops password {PASSWORD} {'level' if number < len(MODELS) else 'privilege'} 15"
-        says = {COMWARE: f"password simple {PASSWORD}", HUAWEI: f"irreversible-cipher {PASSWORD}"}.get(
-            ALL[number], says
-        )
+        of_others = {COMWARE: f"password simple {PASSWORD}", HUAWEI: f"irreversible-cipher {PASSWORD}"}
+        says = (of_others | {LINUX: f"printf '%s\\n' 'ops:{PASSWORD}' | chpasswd\n"}).get(ALL[number], says)
         assert says in text
         assert "first-day" not in text
         assert "lab-auth-password" not in text
-        saves = {COMWARE: "save force\n", HUAWEI: "\nsave\n"}
+        saves = {COMWARE: "save force\n", HUAWEI: "\nsave\n", LINUX: "systemctl restart lldpd\n"}
         assert text.endswith(saves.get(ALL[number], "copy running-config startup-config\n"))
     text = (out / f"s{len(ALL) - 1}.txt").read_text()
     assert f'/user add name="ops" group=full password="{PASSWORD}"' in text
@@ -481,7 +581,7 @@ def test_what_is_pasted_has_no_password_unless_it_is_asked_for(rack, tmp_path, c
 
 def test_what_is_wrong_is_told_at_once_and_nothing_is_written(rack, tmp_path, capfd):
     place, out = site(rack, tmp_path / "site", password="two words"), tmp_path / "out"
-    words = ["-o", out, "--serial", "/dev/null", "--network", "10.0.0.0/8", "--gateway", "192.0.2.1", "--switch", "s9"]
+    words = ["-o", out, "--serial", "/dev/null", "--network", "10.0.0.0/8", "--gateway", "192.0.2.1", "--switch", "s99"]
     page = bootstrap(capfd, place, *words, expect=2)
     assert [each["where"] for each in page["findings"]] == ["--gateway", "bootstrap", "--switch"]
     page = bootstrap(capfd, place, "-o", out, "--network", "10.0.0.0/8", expect=2)

@@ -130,7 +130,7 @@ def test_a_new_box_of_any_command_line_takes_the_place_of_a_dead_one(model, tmp_
         assert held(terminal, *OTHERS) == {name: whole[name] for name in OTHERS}
 
 
-def test_a_new_linux_machine_which_has_a_login_takes_the_place_of_a_dead_one(tmp_path):
+def test_a_new_linux_machine_takes_the_place_of_a_dead_one_from_its_installation_on(tmp_path):
     terminal = Terminal(tmp_path)
     (terminal.home / "f.yml").write_text(PLAN.replace("powerconnect-5324", "linux-bridge"))
     terminal("plan", "f.yml", "--assignment", "pinned", "-o", "b")
@@ -139,13 +139,13 @@ def test_a_new_linux_machine_which_has_a_login_takes_the_place_of_a_dead_one(tmp
         process.fault(terminal.rack, "s1", "factory")
         process.traffic(terminal.rack, "start")
         cut = process.traffic(terminal.rack, "report")["unreached"]["frames"]
-        page = terminal.answer("replace", "s1", "--serial", "/dev/null", "--network", "127.0.0.0/8", expect=2)
-        assert page["findings"][0]["where"] == "SWITCH", "nothing is known to be typed at its console"
-        page = terminal.answer("replace", "s1")
+        page = terminal.answer("replace", "s1", expect=3)
+        assert "s1" in str(page), "nobody is there over SSH yet"
+        page = terminal.answer("replace", "s1", *console(terminal, "--new-key"))
         seen = process.traffic(terminal.rack, "report")
         process.traffic(terminal.rack, "stop")
         assert (seen["unreached"]["frames"], seen["duplicated"], seen["storms"]) == (cut, 0, 0)
-        assert (page["over"], page["failed"], page["hitless"], page["factory"]) == ("ssh", [], True, True)
+        assert (page["over"], page["failed"], page["hitless"], page["factory"]) == ("console", [], True, True)
         assert terminal.answer("lab", "ping")["lost"] == 0
         assert held(terminal) == whole
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tagloom.adapters.greeting import LOG_LINE, TAIL, WAITS, FirstGreeting, Greeting
-from tagloom.adapters.routeros import GREETED, RouterOsGreeting, RouterOsSwitch
+from tagloom.adapters.routeros import GREETED, NO_LOGIN, RouterOsGreeting, RouterOsSwitch
+from tagloom.adapters.shell import QUIET, LinuxSwitch
 from tagloom.adapters.ssh import Session, SshSwitch
 from tagloom.errors import DeviceError
 from tagloom.platforms.secrets import shown
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Callable, Sequence
 
     from tagloom.adapters.channels import ConsoleChannel
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from tagloom.platforms import Platform
 
 _GREETING_SECONDS = 1.0
+_LINUX_WAITS = re.compile(r"(?:^|[ \n])(?:login|[Pp]assword): ?\Z|[#$] ?\Z")
+_MOST_QUESTIONS = 12
 
 
 class _AtConsole(Session):
@@ -102,6 +105,52 @@ class NewSwitch(ConsoleSwitch):
     def _log_in(self) -> None:
         super()._log_in()
         self.renewed = self._first.renewed
+
+
+class LinuxConsole(_AtConsole, LinuxSwitch):
+    """Speak to a Linux machine at its console, as root: by its first password, or the inventory's.
+
+    `factory` is root's name and password. `renewed` is no: no password is asked for anew.
+    """
+
+    renewed = False
+
+    def __init__(
+        self,
+        name: str,
+        platform: Platform,
+        access: Access,
+        line: Callable[[], ConsoleChannel],
+        factory: tuple[str, str],
+    ) -> None:
+        super().__init__(name, platform, replace(access, become=""))
+        self._open_line = line
+        self._logins = list(dict.fromkeys((factory, (factory[0], access.password))))
+
+    def type(self, lines: Sequence[str]) -> None:
+        """Type lines, and end at the first that is refused. Raises DeviceError, without secrets."""
+        for line in lines:
+            try:
+                self.send([line])
+            except DeviceError as error:
+                raise DeviceError(self.name, shown(line), error.text) from None
+
+    def _log_in(self) -> None:
+        self._wake(_LINUX_WAITS, "\n")
+        left, password = list(self._logins), ""
+        for _ in range(_MOST_QUESTIONS):
+            said = self._until_still(_LINUX_WAITS, self._allowance(self._access.login_seconds)).rstrip()
+            if said.endswith("login:"):
+                if not left:
+                    break
+                user, password = left.pop(0)
+                self._write(f"{user}\n", "login")
+            elif said.endswith(("assword:", "assword: ")):
+                self._write(f"{password}\n", "login")
+            else:
+                self._request(QUIET, plain=True)
+                return
+        raise DeviceError(self.name, "login", NO_LOGIN)
 
 
 class RouterOsConsole(_AtConsole, RouterOsSwitch):

@@ -22,7 +22,7 @@ _DONE = re.compile(rf"{_MARK}=(\d{{1,3}})[^\w\n]{{0,32}}\n")  # never its own ec
 _GREETED = re.compile(r"\S[ \t]{0,8}\Z")
 _PORTS = 1024  # of one machine; a bridge of the kernel has as many at most (BR_PORT_BITS)
 # No echo and no prompt among the answers, English errors, nothing in the user's history.
-_QUIET = "stty -echo; unset HISTFILE; export LC_ALL=C; PS1= PS2="
+QUIET = "stty -echo; unset HISTFILE; export LC_ALL=C; PS1= PS2="
 _LINES_A_WRITE = 16  # a terminal takes 4095 characters in one line (termios(3), canonical mode)
 
 
@@ -97,7 +97,7 @@ class LinuxSwitch(Session):
     def _log_in(self) -> None:
         """Wait for the prompt, whatever it is and whatever stands before it, and do without it from then on."""
         self._until_still(_GREETED, self._allowance(self._access.login_seconds))
-        self._request(_QUIET, plain=True)
+        self._request(QUIET, plain=True)
 
     def _request(self, command: str, *, plain: bool = False) -> str:
         answer, status = self._run(command, plain=plain)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import argparse
 
     from tagloom.adapters.channels import ConsoleChannel
-    from tagloom.adapters.console_switch import NewSwitch, RouterOsConsole
+    from tagloom.adapters.console_switch import LinuxConsole, NewSwitch, RouterOsConsole
     from tagloom.adapters.ssh import Access
     from tagloom.cli.screen import Screen
     from tagloom.cli.words import Commands
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from tagloom.records.snmp import Credentials
 
 _TYPED = re.compile(r"[!#-~]{1,64}(?<![?])")  # what every console takes as one word as it is
+_LINUX_USER = re.compile(r"[a-z_][a-z0-9_-]{0,31}")  # useradd(8)
+_DEVICE = re.compile(r"[A-Za-z][\w.-]{0,14}", re.ASCII)  # of Linux, whose names have 15 characters at most
 _CONNECT_SECONDS = 10.0
 FACTORY_PASSWORD = "TAGLOOM_FACTORY_PASSWORD"  # noqa: S105 - the variable's name
 SERVER_SECONDS = 60.0  # until an old switch's SSH server runs
@@ -113,6 +115,7 @@ def _check_words(args: argparse.Namespace, fabric: Fabric | None, wrong: Finding
     if (args.serial or args.telnet) and not args.switch:
         wrong.findings.append(Finding("--switch", "the switch at the other end of the line", "none"))
     _check_telnet(args, wrong)
+    check_device(args, wrong)
     if fabric is not None and args.switch:
         live = {switch.name: switch for switch in fabric.live}
         if args.switch not in live:
@@ -135,6 +138,19 @@ def check_line(args: argparse.Namespace, wrong: Findings) -> None:
     if args.serial and args.telnet:
         wrong.findings.append(Finding("--serial", "one of --serial LINE and --telnet HOST:PORT", "both"))
     _check_telnet(args, wrong)
+
+
+def check_device(args: argparse.Namespace, wrong: Findings) -> None:
+    """Find an interface that no Linux machine has."""
+    if args.device and not _DEVICE.fullmatch(args.device):
+        wrong.findings.append(Finding("--device", "the name of an interface, such as eth0", args.device))
+
+
+def add_device(parser: argparse.ArgumentParser) -> None:
+    """Add the option of the interface that a Linux machine is managed by."""
+    parser.add_argument(
+        "--device", default="", metavar="NAME", help="what a Linux machine is managed by (default eth0, else mgmt0)"
+    )
 
 
 def network_given(args: argparse.Namespace) -> ipaddress.IPv4Network:
@@ -235,7 +251,9 @@ def contact_of(
     ]
     if not _is_word(user):
         wrong.append(Finding(f"{name}: ansible_user", rule, user))
-    if snmp is not None and snmp.version == "3" and not platform.has_modes:
+    if platform.is_shell and not _LINUX_USER.fullmatch(user):
+        wrong.append(Finding(f"{name}: ansible_user", "a name that useradd takes", user))
+    if snmp is not None and snmp.version == "3" and not (platform.has_modes or platform.is_shell):
         for key, known in (("auth_protocol", ROUTEROS_AUTH), ("priv_protocol", ROUTEROS_PRIV)):
             if getattr(snmp, key) not in known:
                 wrong.append(Finding(f"{name}: snmp {key}", f"{' or '.join(known)}: RouterOS", getattr(snmp, key)))
@@ -244,7 +262,9 @@ def contact_of(
     beside = Path(f"{access.key_file}.pub").expanduser() if access is not None and access.key_file else None
     if user_key is None and beside is not None and beside.is_file():
         user_key = user_key_in(beside, f"{name}: ansible_ssh_private_key_file")
-    return FirstContact(address, str(network.netmask), user, password, args.gateway, user_key or "", snmp)
+    return FirstContact(
+        address, str(network.netmask), user, password, args.gateway, user_key or "", snmp, device=args.device
+    )
 
 
 def user_key_in(path: Path, where: str = "--user-key") -> str:
@@ -328,7 +348,7 @@ def factory_user_left(switch: Switch, access: Access, known_hosts: Path) -> str:
     from tagloom.adapters.connect import connect
 
     platform = platforms.of(switch)
-    if platform.factory_login is None:
+    if platform.factory_login is None or platform.is_shell:  # an SSH server takes no password that is none
         return ""
     user, password = platform.factory_login
     anybody = replace(access, user=user, password=password, key_file="", known_hosts=str(known_hosts))
@@ -370,17 +390,17 @@ def is_looked_in(access: Access, inventory: Path) -> bool:
     )
 
 
-def console_of(args: argparse.Namespace, switch: Switch, access: Access) -> NewSwitch | RouterOsConsole:
+def console_of(args: argparse.Namespace, switch: Switch, access: Access) -> NewSwitch | RouterOsConsole | LinuxConsole:
     """Return a conversation at the console that was named, to be entered."""
     from tagloom import platforms
-    from tagloom.adapters.console_switch import NewSwitch, RouterOsConsole
+    from tagloom.adapters.console_switch import LinuxConsole, NewSwitch, RouterOsConsole
 
     platform, line = platforms.of(switch), partial(open_stream, args, switch.name)
     if platform.has_modes:
         return NewSwitch(switch.name, platform, access, line)
     user, password = platform.factory_login or ("", "")
     factory = user, os.environ.get(FACTORY_PASSWORD, password)
-    return RouterOsConsole(switch.name, platform, access, line, factory)
+    return (LinuxConsole if platform.is_shell else RouterOsConsole)(switch.name, platform, access, line, factory)
 
 
 def open_stream(args: argparse.Namespace, name: str) -> ConsoleChannel:
@@ -409,6 +429,7 @@ def add(commands: Commands) -> None:
     )
     bootstrap.add_argument("--network", required=True, metavar="NET", help="the switches' own, such as 192.0.2.0/24")
     bootstrap.add_argument("--gateway", default="", metavar="ADDRESS", help="the router of that network")
+    add_device(bootstrap)
     bootstrap.add_argument("--user", default="", metavar="NAME", help="the user to make (default: the inventory's)")
     bootstrap.add_argument(
         "--user-key",

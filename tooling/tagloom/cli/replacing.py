@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from tagloom.cli.applying import context_of, prove_and_apply, pushed_payload
 from tagloom.cli.bootstrapping import (
     SERVER_SECONDS,
+    add_device,
+    check_device,
     console_of,
     contact_of,
     factory_user_left,
@@ -31,7 +33,7 @@ from tagloom.units import split_address
 if TYPE_CHECKING:
     import argparse
 
-    from tagloom.adapters.console_switch import NewSwitch, RouterOsConsole
+    from tagloom.adapters.console_switch import LinuxConsole, NewSwitch, RouterOsConsole
     from tagloom.adapters.ssh import Access
     from tagloom.apply.playbook import Ansible
     from tagloom.cli.words import Commands
@@ -50,7 +52,7 @@ class _Box:
     switch: Switch
     access: Access
     known_hosts: Path
-    line: NewSwitch | RouterOsConsole | None = None  # its console, where it is reached by that
+    line: NewSwitch | RouterOsConsole | LinuxConsole | None = None  # its console, where it is reached by that
     state: SwitchState | None = None
     holds: tuple[Finding, ...] = ()
     said: dict[str, Any] = field(default_factory=dict)
@@ -99,6 +101,7 @@ def _replace(args: argparse.Namespace, screen: Screen) -> int:
 
 def _check_words(args: argparse.Namespace, wrong: Findings) -> None:
     """Find options that do not go together."""
+    check_device(args, wrong)
     if args.serial and args.telnet:
         wrong.findings.append(Finding("replace", "--serial LINE or --telnet HOST:PORT", "both"))
     if bool(args.serial or args.telnet) != bool(args.network):
@@ -359,4 +362,5 @@ def add(commands: Commands) -> None:
     command.add_argument("--telnet", default="", metavar="HOST:PORT", help="its console; passwords cross in clear")
     command.add_argument("--network", default="", metavar="NET", help="with a console: its network, 192.0.2.0/24")
     command.add_argument("--gateway", default="", metavar="ADDRESS", help="the router of that network")
+    add_device(command)
     command.add_argument("--user", default="", metavar="NAME", help="the user to make (default: the inventory's)")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from tagloom.errors import Finding, InputError
 from tagloom.lab import comware_pages, huawei_pages, linux_pages, routeros_pages, routeros_system
 from tagloom.lab.faults import Faults
+from tagloom.lab.linux_system import LinuxSystem
 from tagloom.platforms import iproute2, routeros
 from tagloom.platforms.factory import factory
 from tagloom.platforms.grammar import Context, ContextKind, Grammar
@@ -350,6 +351,8 @@ class Device:
             for line in self.startup_config().splitlines():
                 self.shell.feed(line)
         self.foreign = foreign.copy()
+        if self.is_linux and foreign.from_factory:
+            self.linux.boot()
         self.learned, self.editing = {}, None
 
     def drop_done(self) -> None:
@@ -388,13 +391,13 @@ class Device:
     def reset(self) -> None:
         """Delete the startup configuration, host keys and files: the next boot finds the switch as the factory made it.
 
-        A Linux machine loses what it boots with; who may log in to it is none of its bridge's. RouterOS makes itself
-        a host key as it boots.
+        A Linux machine is then as newly installed: root alone logs in, at its console, without a password. RouterOS
+        makes itself a host key as it boots.
         """
-        lines = [f"hostname {self.name}"] if self.is_linux else []
+        lines = ["hostname debian"] if self.is_linux else []
         if self.is_routeros:
             lines = routeros_system.factory_lines(self.platform, self.factory_users)
-        foreign = UnmanagedConfig({"": lines} if lines else {}, from_factory=not self.is_linux)
+        foreign = UnmanagedConfig({"": lines} if lines else {}, from_factory=True)
         self._startup = factory(self.platform).freeze(), foreign
         self.files, self.has_host_key = {}, not self.has_modes
         if self.is_routeros:  # which starts with what it runs
@@ -411,6 +414,8 @@ class Device:
         """Return whether its SSH server runs: of one from the factory, once it has a key, an address and is told to."""
         if not self.foreign.from_factory:
             return True
+        if self.is_linux:
+            return self.linux.serves_ssh
         if self.is_routeros:  # the address at which the rack has it is the one that somebody gives it
             system = self.system
             return system.has_own_address and not system.of("no-ssh")
@@ -423,6 +428,8 @@ class Device:
         """Return the passwords of users, of whom one from the factory has none."""
         if not self.foreign.from_factory:
             return {self.user: self.password}
+        if self.is_linux:
+            return self.linux.users
         if self.is_routeros:
             return self.system.users
         words = [line.split() for line in self.foreign.blocks.get("", []) if line.startswith("username ")]
@@ -435,6 +442,8 @@ class Device:
     @property
     def user_keys(self) -> dict[str, str]:
         """Return the public RSA keys of users, in base 64."""
+        if self.is_linux:
+            return self.linux.user_keys
         if self.is_routeros:
             return self.system.user_keys
         keys: dict[str, str] = {}
@@ -458,6 +467,11 @@ class Device:
             return {}
         user, password = self.platform.factory_login
         return {user: self.quirks.printed or password}
+
+    @property
+    def linux(self) -> LinuxSystem:
+        """Return what a Linux machine is beside its bridge."""
+        return LinuxSystem(self.files, self.foreign)
 
     @property
     def system(self) -> routeros_system.System:

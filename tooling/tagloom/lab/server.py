@@ -100,6 +100,9 @@ class _Login(asyncssh.SSHServer):
     def validate_password(self, username: str, password: str) -> bool:
         if self._device.is_routeros and username.partition("+")[0] in self._device.user_keys:
             return False  # who has a key logs in with that over SSH, by the manual's default
+        refused = self._device.is_linux and self._device.foreign.from_factory and not password
+        if refused or (username == "root" and self._device.is_linux and not self._device.linux.lets_root_in):
+            return False  # sshd_config(5): PermitEmptyPasswords no, PermitRootLogin prohibit-password
         return self._device.accepts(username, password)
 
 
@@ -124,7 +127,7 @@ def new_console(
     """
     if device.has_modes:
         return console_of(device, serial=serial, known=known)
-    return ShellConsole(device) if device.is_linux else RouterOsConsole(device, serial=serial, user=user)
+    return ShellConsole(device, serial=serial) if device.is_linux else RouterOsConsole(device, serial=serial, user=user)
 
 
 async def _show(process: _Process, console: _Console, text: str) -> None:

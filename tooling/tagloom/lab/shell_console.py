@@ -7,6 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from tagloom.lab import linux_pages
+from tagloom.lab.linux_system import LinuxSystem
 from tagloom.lab.returns import Returns
 from tagloom.platforms.interpreter import OutcomeKind
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 KERNEL = "Linux 6.1.0-lab"
 _RETURN = "\r\n"
+_LOGIN, _PASSWORD = "login: ", "Password: "
 _SETS = re.compile(r"(?:export )?(?:[A-Z]\w*=\S*\s*)+|unset \w+")
 _SHOWS = re.compile(r"(?:ip|bridge) -j |ethtool (?:--show-|[^-])")
 _UNKNOWN = {  # what each program prints for words it does not know, and its exit status
@@ -28,15 +30,18 @@ _UNKNOWN = {  # what each program prints for words it does not know, and its exi
 class ShellConsole:
     """Answer the keys of one session on `device`, as `Console` does for switches with a command line of their own.
 
-    Of the shell there is what a login needs: several commands in a line, `$?`, one pipe into `tee -a`, and `stty`.
+    Of the shell there is what a login needs: several commands in a line, `$?`, one pipe into `tee -a`, and `stty`; of a
+    first login `LinuxSystem` knows more. A serial line or telnet asks who it is.
     """
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: Device, *, serial: bool = False) -> None:
         self.device = device
         self.closed = False
         self._line = ""
         self._echo = True
         self._prompt = f"{device.user}@{device.hostname}:~# "
+        self._question = _LOGIN if serial else ""  # what the console asks; "" at the prompt
+        self._user = ""
         self._status = 0
         self._commands = 0
         self._returns = Returns()
@@ -45,15 +50,17 @@ class ShellConsole:
     @property
     def at_prompt(self) -> bool:
         """Return whether it waits for a command."""
-        return True
+        return not self._question
 
     @property
     def waits_with(self) -> str:
         """Return what ends the screen."""
-        return self._prompt
+        return self._question or self._prompt
 
     def start(self) -> str:
-        """Greet with the prompt; SSH has asked for the password."""
+        """Greet with the prompt, where SSH has asked for the password; else ask who it is."""
+        if self._question:
+            return f"{_RETURN}{KERNEL} {self.device.hostname} ttyS0{_RETURN}{_RETURN}{self._question}"
         return f"{KERNEL}{_RETURN}{self._prompt}"
 
     @property
@@ -83,6 +90,9 @@ class ShellConsole:
     def _key(self, key: str) -> str:
         if self._returns.is_second(key):
             return ""
+        if key in "\r\n" and self._question:
+            line, self._line = self._line, ""
+            return _RETURN + self._answered(line)
         if key in "\r\n":
             line, self._line = self._line, ""
             echo = _RETURN if self._echo else ""
@@ -91,7 +101,26 @@ class ShellConsole:
         if not key.isprintable():
             return ""
         self._line += key
-        return key if self._echo else ""
+        return key if self._echo and self._question != _PASSWORD else ""
+
+    def _answered(self, line: str) -> str:
+        """Take the answer to a question of the login; root of a machine that was just installed has no password."""
+        asks_user = self._question == _LOGIN
+        if asks_user:
+            if not line:
+                return _LOGIN
+            self._user = line
+        known = self.device.users
+        if asks_user and known.get(self._user) != "":
+            self._question = _PASSWORD
+        elif asks_user or known.get(self._user) == line:
+            self._question = ""
+            self._prompt = f"{self._user}@{self.device.hostname}:~# "
+            return self._prompt
+        else:
+            self._question = _LOGIN
+            return f"{_RETURN}Login incorrect{_RETURN}{self._question}"
+        return self._question
 
     def _typed(self, command: str) -> str:
         """Run one command of a line; what it prints ends with a newline."""
@@ -122,6 +151,10 @@ class ShellConsole:
     def _program(self, command: str) -> tuple[str, int]:
         if command == "uname -sr":
             return KERNEL, 0
+        if LinuxSystem.knows(command) and re.search(self.device.quirks.reject_line or "(?!)", command):
+            return "-sh: Operation not permitted", 1
+        if (done := self.device.linux.run(command)) is not None:
+            return done
         word = command.split(maxsplit=1)[0]
         if word in ("rm", "mv", "chmod", "printf", "cat"):
             return self._file(command)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import shlex
 import textwrap
 from dataclasses import dataclass, field
 from functools import cache
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from tagloom.platforms import Platform
 
 FILE = "first-contact.j2"
+_MANAGED_BY = ("eth0", "mgmt0", "mgmt1")  # the first that is no port of the switch
 _OPENS = ("interface ", "crypto key pubkey-chain ", "user-key ", "local-user ", "line ", "user-interface ")
 _INSIDE = " / "  # between the line that opens a block, and that of a block in it
 _OUR_NAMES = {"tagloom", "Default", "DefaultRead"}  # stand where any name may
@@ -42,8 +44,8 @@ PASSWORD, AUTH_PASSWORD, PRIV_PASSWORD, COMMUNITY = (
 class FirstContact:
     """How a switch is reached afterwards: its address in `vlan`, its user, and who may read it over SNMP, if anybody.
 
-    `user_key` is the user's public RSA key in base 64; it and `gateway` are "" for none. Secrets are kept out of its
-    `repr`.
+    `user_key` is the user's public RSA key in base 64; it and `gateway` are "" for none. `device` is the interface of a
+    Linux machine that the address is given to, "" for the usual one. Secrets are kept out of its `repr`.
     """
 
     address: str
@@ -54,6 +56,7 @@ class FirstContact:
     user_key: str = ""
     snmp: Credentials | None = field(default=None, repr=False)
     vlan: int = DEFAULT_VLAN
+    device: str = ""
 
 
 def first_contact_lines(
@@ -80,7 +83,7 @@ def first_contact_lines(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["quoted"] = _quoted
+    environment.filters |= {"quoted": _quoted, "shell": shlex.quote}
     text = environment.from_string(path.read_text("utf-8")).render(
         name=switch.name,
         user=contact.user,
@@ -95,6 +98,7 @@ def first_contact_lines(
         family=family,
         firmware=dict(platform.firmware),
         ports=names,
+        device=contact.device or next(each for each in _MANAGED_BY if each not in platform.port_names),
     )
     return tuple(line.strip() for line in text.splitlines() if line.strip())
 

@@ -26,6 +26,11 @@ _SECRETS = tuple(
         r"\bsecurityname ",
         r"\bkey (?:(?:authentication|accounting|authorization) )+(?:(?:simple|cipher) )*",
         r"\bkey (?:simple|cipher) ",
+        # a shell: chpasswd, snmpd.conf
+        r"\bprintf '%s\\n' '?[a-z_][\w-]{0,31}:(?=\S{1,200} \| chpasswd)",
+        r"\bcreateUser \S+ [A-Z][\w-]* (?:\S+ [A-Z][\w-]* )?",
+        r"\bcreateUser \S+ [A-Z][\w-]* ",
+        r"\brocommunity6? ",
         # RouterOS
         r"(?<![\w-])[\w-]{0,40}?(?:password|pre-shared-key|passphrase|secret)=",
         r"/snmp community [^\n]{0,400}?\bname=",
