@@ -16,6 +16,7 @@ import yaml
 from lab_fabrics import TEMPLATES, fabric
 from tagloom import platforms
 from tagloom.adapters.connect import connect
+from tagloom.adapters.shell import LinuxSwitch
 from tagloom.adapters.ssh import Access
 from tagloom.cli import main
 from tagloom.errors import DeviceError
@@ -100,7 +101,7 @@ def login(directory, number, user, password, info=None):
     known = str(directory / "known_hosts")
     access = Access("127.0.0.1", port, user, password, known_hosts=known, fast_cli=True)
     with connect(f"s{number}", platforms.load(ALL[number]), access) as connection:
-        if ALL[number] == LINUX:
+        if isinstance(connection, LinuxSwitch):
             connection.send(["id ops >/dev/null 2>&1"])
             return "".join(f"{path} {connection._request(f'cat {path}')}\n" for path in LASTING)
         return connection.running_configuration()
