@@ -39,8 +39,9 @@ def test_what_installing_takes_is_what_was_measured_and_less_than_a_minute():
     record = (ROOT / "benchmarks/results/install.md").read_text("utf-8")
     wheel = re.search(r"The wheel has \*\*([\d.]+) MB\*\*", record)[1]
     rows = [line.strip("| ").split(" | ") for line in record.splitlines() if line.startswith("| 3.")]
-    (_, seconds, _, downloaded, installed), *_ = rows
-    assert max(float(row[1]) for row in rows) < 60
+    seconds = sorted(int(row[1]) for row in rows)
+    assert seconds[-1] < 60
+    *_, downloaded, installed = rows[0]
     said = " ".join(README.split())
     assert f"a wheel of {wheel} MB, {downloaded} MB to download with what it needs, {installed} MB installed" in said
-    assert f"in [{seconds} seconds](benchmarks/results/install.md)" in said
+    assert f"in [{seconds[0]} to {seconds[-1]} seconds](benchmarks/results/install.md)" in said
