@@ -13,7 +13,7 @@ from tagloom.pipeline import plan
 from tagloom.records.change import apply_changes, difference
 from tagloom.records.lines import Lines
 from tagloom.records.switch_state import SwitchEditor
-from tagloom.verify import frame_path, kept_pairs, prove_wave, verify
+from tagloom.verify import frame_path, kept_pairs, prove_wave, verify, working_pairs
 
 TEMPLATES = ROOT / "templates"
 LOOKS = "huawei-s5731-s24t4x"
@@ -97,3 +97,40 @@ def test_entries_moved_one_by_one_are_proven_only_where_no_order_of_lines_drops_
             assert [way.reaches for way in ways] == [each.copies > 0 for each in sent]
             for a, b in np.argwhere(kept).tolist():
                 assert plane.unicast(names[a], names[b]).copies == 1, (names[a], names[b], name)
+
+
+def pvid(fabric, state, host):
+    """Return the VLAN of the frames that a host sends."""
+    return int(state[fabric.switches[host.switch].name].pvid[host.port - 1])
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_what_is_said_of_broadcasts_and_uplinks_is_what_frames_do(seed):
+    """Move entries of some plans: a flood that a switch drops for its sender reaches nobody behind that switch."""
+    chance = random.Random(seed)
+    family = chance.choice([("mesh", 3, 2), ("ring", 4), ("complete", 4)])
+    plain = make_fabric(*family, extra="hosts: {h1: {uplink: true}}\n" if seed % 2 else "")
+    pinned = "pinned" if seed < 4 and not seed % 2 else "fixed"
+    state = dict(plan(plain, TEMPLATES, assignment=pinned, texts=False)[0].state)
+    for name, held in state.items() if pinned == "fixed" else ():
+        editor = SwitchEditor.of(held)
+        for vlan in held.owned_vlans:  # of a host whose own frames are in that VLAN
+            mac = chance.choice([x.mac for x in plain.hosts if not x.uplink and pvid(plain, state, x) == vlan] or [0])
+            if mac and chance.random() < 0.4:
+                editor.set_entry(vlan, mac, (chance.choice(sorted(editor.members[vlan])),))
+        state[name] = editor.freeze()
+    fabric = looking(plain, {0, 2})
+    plane, proof, names = Dataplane(fabric, state), verify(fabric, state), [host.name for host in fabric.hosts]
+    heard = [plane.broadcast(a) for a in names]
+    assert not any(each.storm for each in heard)
+    once = all(each.delivered_to == dict.fromkeys(set(names) - {a}, 1) for a, each in zip(names, heard, strict=True))
+    assert proof.broadcast_exactly_once == once
+    assert proof.proven <= once
+    works = working_pairs(fabric, state)
+    reached = 0
+    for a, b in ((a, b) for a in fabric.hosts for b in fabric.hosts if a is not b):
+        fresh = Dataplane(fabric, state)
+        sent = fresh.unicast(a.name, b.name, mac=0x0A00_0000_0001 if b.uplink else 0)
+        assert works[names.index(a.name), names.index(b.name)] == (sent.copies > 0)
+        reached += sent.copies > 0
+    assert proof.reachable_pairs == reached

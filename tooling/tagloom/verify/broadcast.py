@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tagloom.graph.cycles import find_cycle, ranks
+from tagloom.verify.looked_up import flooding_alike
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from numpy.typing import NDArray
 
     from tagloom.verify.forwarding import Forwarding
@@ -55,11 +58,8 @@ def flood(
     result, fabric = Broadcast(), model.fabric
     egresses, hosts = len(model.egress_node), len(fabric.hosts)
     allowed = np.ones(egresses, np.bool_) if everywhere else model.egress_floods.copy()
-    if group_entries and len(model.group_node):
-        named = np.zeros((model.nodes, max(fabric.ports) + 1), np.bool_)
-        named[model.group_node, model.group_port] = True
-        narrowed = np.isin(model.egress_node, model.group_node)
-        allowed = np.where(narrowed, named[model.egress_node, model.egress_port], allowed)
+    if group_entries:
+        allowed = _narrowed(model, allowed)
     host, first = model.injections(allowed)
     if not egresses:
         result.wrongs, result.once = hosts * (hosts - 1), hosts < 2
@@ -74,6 +74,44 @@ def flood(
         result.once = bool(once.all())
         _count(model, (before, after), (host, first), np.flatnonzero(~(once if repeats else heard)), result)
     return result
+
+
+def without_dropped(model: Forwarding, flooded: Broadcast, strange: Collection[int], *, repeats: bool) -> Broadcast:
+    """Return the outcome of broadcasts where some switch may drop frames of the hosts `strange` for their sender.
+
+    `flooded` is the outcome without such drops; its storms and dependencies are kept, though fewer may be left.
+    """
+    if not strange or flooded.storm:
+        return flooded
+    kept = [each for each in flooded.wrong if each[0] not in strange]
+    result = replace(flooded, wrong=kept, wrongs=flooded.wrongs - len(flooded.wrong) + len(kept))
+    hosts, told = len(model.fabric.hosts), set[int]()
+    for senders, allowed in flooding_alike(model, _narrowed(model, model.egress_floods), strange):
+        if len(senders) != 1 or int(senders[0]) not in strange:
+            continue
+        host, first = model.injections(allowed)
+        mine = host == senders[0]
+        before, after, _ = model.followed(allowed, np.unique(first[mine]))
+        arrives = ~model.egress_down[before]
+        found = Broadcast()
+        _count(model, (before[arrives], after[arrives]), (host[mine], first[mine]), senders, found)
+        told.add(int(senders[0]))
+        if repeats or any(copies == 0 for _, _, copies in found.wrong):
+            result.wrong, result.wrongs = result.wrong + found.wrong, result.wrongs + found.wrongs
+    deaf = [(a, b, 0) for a in sorted(set(strange) - told) for b in range(hosts) if a != b]
+    result.wrong, result.wrongs = sorted(result.wrong + deaf)[:KEPT], result.wrongs + len(deaf)
+    result.once = flooded.once and not result.wrong
+    return result
+
+
+def _narrowed(model: Forwarding, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return the egresses of a broadcast, of those `allowed`: entries for the broadcast address narrow a node's."""
+    if not len(model.group_node):
+        return allowed
+    named = np.zeros((model.nodes, max(model.fabric.ports) + 1), np.bool_)
+    named[model.group_node, model.group_port] = True
+    narrowed = np.isin(model.egress_node, model.group_node)
+    return np.where(narrowed, named[model.egress_node, model.egress_port], allowed)
 
 
 def flood_tagged(model: Forwarding) -> Broadcast:

@@ -49,7 +49,8 @@ def working_pairs(fabric: Fabric, state: FabricState) -> NDArray[np.bool_]:
     for each in (model, *(addressed(model, known, state) for known in fabric.by_further_addresses)):
         for trouble in walk(each, None).lost:
             works[trouble.source, trouble.destination] = False
-    works[:, fabric.uplinks] &= heard_at_uplinks(model)
+    strange = strange_hosts(fabric, state, {}, follow_frames) if len(fabric.uplinks) else {}
+    works[:, fabric.uplinks] &= heard_at_uplinks(model, strange.keys())
     return works
 
 

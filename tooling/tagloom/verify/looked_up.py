@@ -11,6 +11,8 @@ from tagloom import platforms
 from tagloom.verify.forwarding import NOWHERE
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
     from numpy.typing import NDArray
 
     from tagloom.verify.forwarding import Forwarding
@@ -85,3 +87,22 @@ def looked_up(model: Forwarding) -> LookedUp:
     known = np.zeros((hosts + 1, parts), np.bool_)
     known[host, part[node]] = True
     return LookedUp(model, pinned, part, known)
+
+
+def flooding_alike(
+    model: Forwarding, allowed: NDArray[np.bool_], strange: Collection[int]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.bool_]]]:
+    """Yield hosts whose floods take the same egresses, and these, bool[R]: of `strange` ones each by itself.
+
+    `allowed` are the egresses of a flood that no switch drops for its sender. A host whose frames the first switch
+    drops is left out.
+    """
+    hosts = np.arange(len(model.fabric.hosts))
+    yield np.setdiff1d(hosts, np.fromiter(strange, np.int64)), allowed
+    looked = looked_up(model) if strange else None
+    for host in sorted(strange):
+        at = np.array([host])
+        if looked is not None and model.inject[host] != NOWHERE:
+            node, port = model.inject[at].astype(np.int64), model.fabric.host_port[at]
+            if not looked.drops(at, node, port).any():
+                yield at, allowed & ~looked.into_drops(host)

@@ -16,20 +16,20 @@ from tagloom.records.switch_state import DEFAULT_VLAN, Membership
 from tagloom.records.tagged_ports import without_tags
 from tagloom.units import format_ranges
 from tagloom.verify.aggregation import misfits, unbound
-from tagloom.verify.broadcast import flood, flood_tagged
+from tagloom.verify.broadcast import flood, flood_tagged, without_dropped
 from tagloom.verify.confined import confined_findings
 from tagloom.verify.foreign import cycle_with_foreign, foreign_frames, host_vlans, outside_ports
 from tagloom.verify.foreign_reach import unguarded_vlans
 from tagloom.verify.forwarding import addressed, forwarding, hop_names
 from tagloom.verify.isolation import isolation, strays
-from tagloom.verify.strange_senders import dropped_as_strange
+from tagloom.verify.strange_senders import strange_hosts
 from tagloom.verify.transient_ports import transient_hosts, with_transient_tags
 from tagloom.verify.unicast import count, walk
 from tagloom.verify.uplinks import NO_UPLINKS, floods_to_uplinks
 from tagloom.verify.wave import follow_frames
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
     from numpy.typing import NDArray
 
@@ -76,6 +76,7 @@ class _NetworkProof:
     sent            the unicasts to each of the hosts' addresses, with the fabric as known by those
     flooded, plain  broadcasts, and floods that entries for the broadcast address do not narrow
     up              frames to unknown addresses, which uplinks of the network hear
+    strange         findings for hosts of which some switch drops frames for their sender
     """
 
     model: Forwarding
@@ -83,6 +84,7 @@ class _NetworkProof:
     flooded: Broadcast
     plain: Broadcast
     up: UplinkFloods
+    strange: Mapping[int, list[Finding]]
 
     @property
     def floods(self) -> tuple[Broadcast, Broadcast]:
@@ -135,10 +137,14 @@ def _of_each_network(fabric: Fabric, state: FabricState, plan: Plan) -> list[_Ne
         sent = [(known, walk(each, routes)) for known, each in _by_each_address(model, held)]
         if plan.learning:  # what floods may as well be learnt
             sent = [(known, replace(each, off_path=[])) for known, each in sent]
+        strange = strange_hosts(seen, held, {}, follow_frames)
         flooded = flood(model, repeats=not plan.duplicates_allowed)
         plain = _flood_past_group_entries(model, flooded)
-        up = floods_to_uplinks(model) if len(part.uplinks) and not (flooded.storm or plain.storm) else NO_UPLINKS
-        found.append(_NetworkProof(model, sent, flooded, plain, up))
+        up = NO_UPLINKS
+        if len(part.uplinks) and not (flooded.storm or plain.storm):
+            up = floods_to_uplinks(model, strange.keys())
+        flooded = without_dropped(model, flooded, strange.keys(), repeats=not plan.duplicates_allowed)
+        found.append(_NetworkProof(model, sent, flooded, plain, up, strange))
     return found
 
 
@@ -178,7 +184,7 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     storm = any(each.storm for each in frames)
     if storm and not any(part.storm for part in parts):
         findings.append(Finding("broadcast", "no storm", "copies from a port of a host that comes or goes circulate"))
-    findings += dropped_as_strange(fabric, state, {}, follow_frames)
+    findings += [each for part in parts for some in part.strange.values() for each in some][:WITNESSES]
     findings += _storm_and_host_findings(model, foreign)
     named = tuple(channel_name(fabric, c) for c in cycle)
     if named:
@@ -260,7 +266,7 @@ def broadcasts_once(fabric: Fabric, state: FabricState) -> bool:
         model = forwarding(*without_tags(part, state), unicast=False)
         if not flood(model, repeats=False).once:
             return False
-        up = floods_to_uplinks(model) if len(part.uplinks) else NO_UPLINKS
+        up = floods_to_uplinks(model, ()) if len(part.uplinks) else NO_UPLINKS
         if up.lost or up.repeated:
             return False
     return True
