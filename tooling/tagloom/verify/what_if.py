@@ -357,9 +357,10 @@ def _walked(model: Forwarding, entered: dict[tuple[int, int], int]) -> _Tours:
         )
         node, came, held = nodes[tour], in_port[tour], np.full(len(tour), -1, np.int64)
         for _ in range(model.nodes + 1):
-            egress = table[node, pin[node, host]]
+            port = pin[node, host]
+            egress = table[node, port]
             end = model.egress_host[egress] == host
-            good = (pin[node, host] > 0) & (egress != NOWHERE) & ~looked.drops(sender[tour], node, came)
+            good = (port > 0) & (egress != NOWHERE) & (port != came) & ~looked.drops(sender[tour], node, came)
             arrives[tour[good & end], host[good & end]] = True
             on = good & (model.egress_to[egress] != NOWHERE) & (model.egress_channel[egress] >= 0)
             tour, host, held, egress = tour[on], host[on], held[on], egress[on]
