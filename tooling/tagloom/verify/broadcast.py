@@ -85,7 +85,7 @@ def without_dropped(model: Forwarding, flooded: Broadcast, strange: Collection[i
         return flooded
     kept = [each for each in flooded.wrong if each[0] not in strange]
     result = replace(flooded, wrong=kept, wrongs=flooded.wrongs - len(flooded.wrong) + len(kept))
-    hosts, told = len(model.fabric.hosts), set[int]()
+    hosts, reported = len(model.fabric.hosts), set[int]()
     for senders, allowed in flooding_alike(model, _narrowed(model, model.egress_floods), strange):
         if len(senders) != 1 or int(senders[0]) not in strange:
             continue
@@ -95,10 +95,10 @@ def without_dropped(model: Forwarding, flooded: Broadcast, strange: Collection[i
         arrives = ~model.egress_down[before]
         found = Broadcast()
         _count(model, (before[arrives], after[arrives]), (host[mine], first[mine]), senders, found)
-        told.add(int(senders[0]))
+        reported.add(int(senders[0]))
         if repeats or any(copies == 0 for _, _, copies in found.wrong):
             result.wrong, result.wrongs = result.wrong + found.wrong, result.wrongs + found.wrongs
-    deaf = [(a, b, 0) for a in sorted(set(strange) - told) for b in range(hosts) if a != b]
+    deaf = [(a, b, 0) for a in sorted(set(strange) - reported) for b in range(hosts) if a != b]
     result.wrong, result.wrongs = sorted(result.wrong + deaf)[:KEPT], result.wrongs + len(deaf)
     result.once = flooded.once and not result.wrong
     return result
