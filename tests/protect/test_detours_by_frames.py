@@ -72,3 +72,9 @@ def test_what_if_without_a_plan_finds_what_the_vlans_of_the_texts_can_do():
 def test_a_switch_without_hosts_is_joined_where_no_detour_leads():
     links = [(0, 1), (0, 2), (2, 3), (3, 4), (0, 4), (1, 3)]
     holds(make_irregular([2, 1, 1, 0, 1], links), "link")
+
+
+@pytest.mark.parametrize("kind", ["link", "switch"])
+def test_one_switch_has_no_link_to_protect(kind):
+    build = holds(make_irregular([2], []), kind)
+    assert (build.protection.protected, build.protection.unprotected) == (0, 0)

@@ -218,6 +218,8 @@ def protect(
     are made, hops may not grow any more. `locked` (bool[m, degree]) marks turns that must stay allowed: from each
     channel to each of those that leave its head, in the order of `Net.out`.
     """
+    if not len(order):
+        return order, 0
     degree = int(np.diff(net.out_start).max(initial=0))
     if locked is None:
         locked = np.zeros((len(order), degree), np.bool_)
