@@ -28,6 +28,14 @@ DAILY = ("wrapped", "paged-by-more", "banner-like-prompts", "asks-name", "loses-
 EVERY_DAY = [CASES.index((name, FAMILIES[number % 2])) for number, name in enumerate(DAILY)]
 
 
+def test_twenty_kinds_and_more_are_recorded_and_applied_to_on_both_kinds_of_login():
+    """Slow, wrapped, paged, banners, login dialogues, dropped characters: by name, so that none is lost."""
+    assert len(MANNERS) >= 20
+    assert {(name, switch) for name, switch in CASES} == {(name, switch) for name in MANNERS for switch in FAMILIES}
+    kinds = ("slow", "wrapped", "paged", "banner", "asks-", "loses-")
+    assert all(any(name.startswith(kind) for name in MANNERS) for kind in kinds)
+
+
 @pytest.fixture
 def behave(bench):
     """Give a switch a manner, and return what a session must know of it."""

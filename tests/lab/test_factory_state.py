@@ -223,6 +223,23 @@ def test_bootstrap_brings_a_switch_from_the_factory_to_the_inventorys_login(fact
     assert shown[0] == shown[1], "and nothing is twice"  # but what snmpd takes out as it starts
 
 
+CLEAR = "console   s{} over telnet {}: passwords go there in clear"
+
+
+@pytest.mark.parametrize("command", ["bootstrap", "record"])
+def test_telnet_is_named_with_what_it_shows_to_all_who_listen(factory, command, tmp_path, capfd):
+    place = site(factory, tmp_path / "site")
+    for kind in ("telnet", "serial"):
+        line = lines_of(factory, 0, kind)
+        if command == "bootstrap" or kind == "telnet":
+            said = bootstrap(capfd, place, "--switch", "s0", *line)["said"]
+        if command == "record":
+            assert main(["record", "s0", "-i", str(place), "-o", str(tmp_path / "s0.json"), *line]) == 0
+            said = capfd.readouterr().err
+        wording = {"telnet": CLEAR.format(0, line[1]), "serial": f"console   s0 over serial {line[1]}"}
+        assert wording[kind] in said.splitlines()
+
+
 def test_a_switch_of_every_family_that_has_a_console_is_tried():
     """So "every family" stays true when one is added: its lines must be tried here, both ways."""
     known = [platforms.load(model) for model in platforms.models()]

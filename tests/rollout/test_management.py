@@ -191,3 +191,20 @@ def test_every_line_of_every_wave_leaves_every_switch_reachable(assignment):
             assert managed(fabric, {name: editor.freeze() for name, editor in editors.items()}) == 5
         assert {name: editor.freeze() for name, editor in editors.items()} == wave.state
     assert lines > 30
+
+
+WITHOUT_MODES = [
+    name for name in platforms.models() if platforms.load(name).grammar and not platforms.load(name).has_modes
+]
+
+
+@pytest.mark.parametrize("model", WITHOUT_MODES)
+def test_no_machine_whose_bridge_is_taglooms_own_is_managed_over_it(model):
+    """Every VLAN of that bridge is tagloom's: its own address has none there, before or after it is replaced."""
+    port = platforms.load(model).port_name
+    text = f"name: f\nmodel: {model}\nshape: {{family: ring, dims: [3]}}\n"
+    text += f'management: {{vlan: 40, controller: "s0:{port(9)}", links: ["s0:{port(1)}", "s0:{port(2)}"]}}\n'
+    with pytest.raises(InputError) as refused:
+        parse_fabric(text, "f.yml")
+    (finding,) = refused.value.findings
+    assert (finding.expected, finding.actual) == ("models whose other VLANs tagloom leaves alone", model)

@@ -1,10 +1,12 @@
 """A dead switch is not contacted, the others are led round it; it is readmitted when it is back, or a new box is."""
 
+import os
 import re
 
 import paramiko
 import pytest
 
+from commands import run
 from tagloom import platforms
 from tagloom.lab import process
 from tagloom.read import read_fabric
@@ -130,7 +132,8 @@ def test_a_new_box_of_any_command_line_takes_the_place_of_a_dead_one(model, tmp_
         assert held(terminal, *OTHERS) == {name: whole[name] for name in OTHERS}
 
 
-def test_a_new_linux_machine_takes_the_place_of_a_dead_one_from_its_installation_on(tmp_path):
+@pytest.mark.parametrize("over", few(["console", "ssh"], 0))
+def test_a_new_linux_machine_takes_the_place_of_a_dead_one_from_its_installation_on(over, tmp_path):
     terminal = Terminal(tmp_path)
     (terminal.home / "f.yml").write_text(PLAN.replace("powerconnect-5324", "linux-bridge"))
     terminal("plan", "f.yml", "--assignment", "pinned", "-o", "b")
@@ -141,11 +144,16 @@ def test_a_new_linux_machine_takes_the_place_of_a_dead_one_from_its_installation
         cut = process.traffic(terminal.rack, "report")["unreached"]["frames"]
         page = terminal.answer("replace", "s1", expect=3)
         assert "s1" in str(page), "nobody is there over SSH yet"
-        page = terminal.answer("replace", "s1", *console(terminal, "--new-key"))
+        look = ("replace", "s1", *console(terminal, "--new-key", "--check"))
+        said = run(look, terminal.home, os.environ | {"NO_COLOR": "1"}).stderr.splitlines()
+        assert f"console   s1 over telnet {look[3]}: passwords go there in clear" in said
+        if over == "ssh":  # brought to its login beforehand
+            terminal("bootstrap", "inventory/lab/fabric.yml", "-i", "inventory/lab", "--switch", "s1", *console(terminal))
+        page = terminal.answer("replace", "s1", *(console(terminal, "--new-key") if over == "console" else ()))
         seen = process.traffic(terminal.rack, "report")
         process.traffic(terminal.rack, "stop")
         assert (seen["unreached"]["frames"], seen["duplicated"], seen["storms"]) == (cut, 0, 0)
-        assert (page["over"], page["failed"], page["hitless"], page["factory"]) == ("console", [], True, True)
+        assert (page["over"], page["failed"], page["hitless"], page["factory"]) == (over, [], True, True)
         assert terminal.answer("lab", "ping")["lost"] == 0
         assert held(terminal) == whole
 

@@ -314,8 +314,7 @@ def _type(
 
     platform = platforms.of(switch)
     known_hosts = known_hosts_of(access, inventory)
-    what = f"telnet {args.telnet}: passwords go there in clear" if args.telnet else f"serial {args.serial}"
-    screen.remark(f"console   {switch.name} over {what}")
+    name_console(args, screen, switch.name)
     with screen.waiting(f"typing {len(lines)} lines"):
         with console_of(args, switch, access) as line:
             line.type(lines)
@@ -401,6 +400,12 @@ def console_of(args: argparse.Namespace, switch: Switch, access: Access) -> NewS
     user, password = platform.factory_login or ("", "")
     factory = user, os.environ.get(FACTORY_PASSWORD, password)
     return (LinuxConsole if platform.is_shell else RouterOsConsole)(switch.name, platform, access, line, factory)
+
+
+def name_console(args: argparse.Namespace, screen: Screen, switch: str) -> None:
+    """Say over which line a switch's console is spoken to, and what telnet shows to all who listen."""
+    what = f"telnet {args.telnet}: passwords go there in clear" if args.telnet else f"serial {args.serial}"
+    screen.remark(f"console   {switch} over {what}")
 
 
 def open_stream(args: argparse.Namespace, name: str) -> ConsoleChannel:

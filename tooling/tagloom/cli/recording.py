@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagloom.cli.bootstrapping import check_line, logins, open_stream, snmp_given
+from tagloom.cli.bootstrapping import check_line, logins, name_console, open_stream, snmp_given
 from tagloom.cli.inputs import LAB, Findings, site_of
 from tagloom.cli.screen import DEVICE_FAILED, GOOD
 from tagloom.errors import DeviceError, Finding, InputError
@@ -105,8 +105,7 @@ def _walk(
     platform = recorder.platform
     connection: SshSwitch | RouterOsSwitch
     if args.serial or args.telnet:
-        what = f"telnet {args.telnet}: passwords go there in clear" if args.telnet else f"serial {args.serial}"
-        screen.remark(f"console   {args.switch} over {what}")
+        name_console(args, screen, args.switch)
         stream = partial(open_stream, args, args.switch)
         if platform.has_modes:
             connection = ConsoleSwitch(args.switch, platform, access, stream)

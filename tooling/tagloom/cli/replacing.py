@@ -22,6 +22,7 @@ from tagloom.cli.bootstrapping import (
     is_looked_in,
     known_hosts_of,
     logins,
+    name_console,
     network_given,
     snmp_given,
 )
@@ -187,6 +188,7 @@ def _look(args: argparse.Namespace, screen: Screen, box: _Box, directory: Path, 
             pass  # nobody is there, as it must be
         else:
             raise refuse_live(name, f"{access.host}:{access.port}")
+        name_console(args, screen, name)
         with screen.waiting(f"reading {name} at its console"):
             box.line = console_of(args, box.switch, access)
             stack.enter_context(box.line)
