@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recorded import faults_of
 from tagloom import platforms
 from tagloom.cli import main
 from tagloom.lab import process
@@ -52,6 +53,7 @@ def test_a_transcript_confirms_what_the_menus_take_and_is_played_again(conforman
     assert {each["verdict"] for each in page["first_login"]} == {"confirmed"}
     assert process.configurations(rack) == before
     transcript = read_transcript(first)
+    assert faults_of(first) == []
     assert [each.typed for each in transcript.pages if each.kind == SHOW] == [EXPORT, RESOURCE, HOSTS]
     assert [each.typed for each in transcript.pages if each.kind == HELP] == [*menu_questions(platforms.load(MODEL))]
 
@@ -64,6 +66,7 @@ def test_a_transcript_confirms_what_the_menus_take_and_is_played_again(conforman
         process.play(rack, MODEL, None)
     assert [(each["line"], each["why"]) for each in page["refuted"]] == [("floods", f"{SET_OF_PORTS} has no learn")]
     assert asked(second) == asked(first)
+    assert len(faults_of(second)) == 1, "and such a file of a real switch would fail the suite"
 
 
 def test_a_word_that_stands_behind_no_property_is_refuted(conformance_rack, tmp_path, capsys):

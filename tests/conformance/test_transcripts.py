@@ -4,6 +4,7 @@ Every file in tests/data/transcripts is replayed, and one more where TAGLOOM_TRA
 """
 
 import csv
+import itertools
 import json
 import os
 from pathlib import Path
@@ -13,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabrics import ROOT
+from recorded import faults_of
 from settle_marks import KEPT, PAGE, page_of
 from tagloom import platforms
 from tagloom.adapters.ssh import Access, SshSwitch
@@ -66,6 +68,7 @@ def test_a_transcript_confirms_what_the_help_knows_and_is_played_again(conforman
     for private in ("watchtower", "spare-for-plant", "plant", "192.0.2.254", "0" * 31):
         assert private not in text
     transcript = read_transcript(first)
+    assert faults_of(first) == []
     assert transcript.manners["erases"]
     assert transcript.manners["login"] == (["User Name:", "Password:"] if "5" in model and model[0] != "h" else [])
     assert transcript.firmware.count(".") >= 2 or transcript.firmware.startswith("V200R")
@@ -414,12 +417,12 @@ def test_no_secret_or_name_of_a_configuration_is_ever_written_down(data):
 
 
 def test_what_real_switches_were_recorded_to_answer_is_read_as_tagloom_reads_it():
-    for path in RECORDED:
-        transcript = read_transcript(path)
-        platform = platforms.load(transcript.model)
-        assert platform.grammar == transcript.family, path
-        running = transcript.answer(SHOW, "", Grammar.of(platform).session.running)
-        assert running is not None, path
-        assert not Grammar.of(platform).is_error(running), path
-        both = [*settle(platform, transcript), *first_login(platform, transcript)]
-        assert "refuted" not in {each.verdict for each in both}, path
+    assert {path.name: faults_of(path) for path in RECORDED} == {path.name: [] for path in RECORDED}
+
+
+def test_every_page_says_how_long_its_answer_took(rack_with_blocks):
+    ticks = itertools.count()
+    recorder = ModeRecorder(platforms.load("n-series"), clock=lambda: float(next(ticks)))
+    with session(rack_with_blocks, "n-series") as console:
+        recorder.record(console, 20)
+    assert {page.seconds for page in recorder.transcript().pages} == {1.0}

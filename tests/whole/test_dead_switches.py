@@ -148,7 +148,9 @@ def test_a_new_linux_machine_takes_the_place_of_a_dead_one_from_its_installation
         said = run(look, terminal.home, os.environ | {"NO_COLOR": "1"}).stderr.splitlines()
         assert f"console   s1 over telnet {look[3]}: passwords go there in clear" in said
         if over == "ssh":  # brought to its login beforehand
-            terminal("bootstrap", "inventory/lab/fabric.yml", "-i", "inventory/lab", "--switch", "s1", *console(terminal))
+            terminal(
+                "bootstrap", "inventory/lab/fabric.yml", "-i", "inventory/lab", "--switch", "s1", *console(terminal)
+            )
         page = terminal.answer("replace", "s1", *(console(terminal, "--new-key") if over == "console" else ()))
         seen = process.traffic(terminal.rack, "report")
         process.traffic(terminal.rack, "stop")
