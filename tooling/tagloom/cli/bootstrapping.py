@@ -403,7 +403,7 @@ def console_of(args: argparse.Namespace, switch: Switch, access: Access) -> NewS
 
 
 def name_console(args: argparse.Namespace, screen: Screen, switch: str) -> None:
-    """Say over which line a switch's console is spoken to, and what telnet shows to all who listen."""
+    """Name the line over which a switch's console is spoken to, and what telnet shows to all who listen."""
     what = f"telnet {args.telnet}: passwords go there in clear" if args.telnet else f"serial {args.serial}"
     screen.remark(f"console   {switch} over {what}")
 
