@@ -262,11 +262,6 @@ def test_hosts_teach_switches_by_tags_in_the_vlans_of_their_own_network_alone(fa
                 assert (sent.delivered_to, sent.flooded) == ({b.name: 1}, ())
 
 
-def test_detours_are_refused_where_hosts_send_in_one_vlan():
-    with pytest.raises(InputError, match=r"--protect: expected none, where ports carry networks tagged: a detour is"):
-        planned(trunks(), protect="link")
-
-
 def test_a_host_whose_port_carries_a_network_tagged_has_a_script_of_its_own():
     fabric = trunks()
     scripts = learning(fabric, planned(fabric, learning=True)[0].state, "fixed")

@@ -38,6 +38,27 @@ def test_a_repair_that_must_move_a_tagged_networks_tree_is_refused_and_sends_not
     assert process.configurations(terminal.rack) == before
 
 
+def test_a_detour_serves_the_networks_beside_a_tagged_one_whose_tree_is_cut(terminal):
+    """The tagged network has no other VLAN to go by, and its pairs wait for the cable; all others do not."""
+    terminal("plan", "f.yml", "--protect", "link", "--previous", "b", "-o", "guarded")
+    assert terminal.answer("apply", "guarded")["hitless"]
+    process.fault(terminal.rack, "s0", "cable", port="g3")
+    left, crossed = terminal.heard(expect=1)
+    page = terminal.answer("repair", expect=1)
+    assert (page["means"], page["failed"]) == ("detour", [])
+    assert 0 < page["pairs_restored"] < page["pairs_cut"] == PAIRS - left
+    reached, crossed_after = terminal.heard(expect=1)
+    assert reached == left + page["pairs_restored"]
+    assert crossed == crossed_after == []
+    assert terminal.kept_apart()
+    again = terminal.answer("repair", expect=1)
+    assert (again["changed"], again["pairs_restored"]) == ([], 0)
+    process.mend(terminal.rack)
+    assert terminal.answer("repair", "--hold", "0s")["hitless"]
+    assert terminal.heard() == (PAIRS, [])
+    assert terminal.kept_apart()
+
+
 def test_a_switch_dies_and_the_others_find_each_other(terminal):
     process.fault(terminal.rack, "s3", "reboot", lasts=3600.0)
     page = terminal.answer("repair")

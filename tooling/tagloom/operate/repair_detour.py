@@ -16,7 +16,7 @@ from tagloom.records.rollout import Rollout, Wave
 from tagloom.records.switch_state import SwitchEditor, dead_states
 from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
 from tagloom.render import parse, render
-from tagloom.verify import Plan, verify
+from tagloom.verify import Plan, verify, working_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -123,7 +123,8 @@ def detour_wave(runs: Runs, fabric: Fabric, detour: Detour, templates: Path) -> 
     Nothing but PVIDs of hosts changes, one line each, so that a frame goes wholly by the paths before or by those
     after, and no pair that works is cut off on the way. That is proven as any wave: of a dead link for the fabric in
     which it is back, of a dead switch for pairs that work without it; and so is the state after it, without what died.
-    Switches that do not change are neither rendered nor parsed again.
+    Pairs of networks in given VLANs may stay cut off by a dead link: they have no detours, and no other network need
+    wait for them. Switches that do not change are neither rendered nor parsed again.
     """
     home = runs.home
     after = _with_pvids(runs.state, fabric, detour)
@@ -137,9 +138,9 @@ def detour_wave(runs: Runs, fabric: Fabric, detour: Detour, templates: Path) -> 
     services = proof_services(home.fabric if link else fabric, duplicates_allowed=home.duplicates_allowed)
     proof, felt = services.wave(runs.state, after, AS_PLANNED if link else kept)
     before, after = ({**state, **dead_states(fabric)} for state in (runs.state, after))
-    around = Plan(None, home.duplicates_allowed)
+    around = Plan(None, home.duplicates_allowed, shares=True)
     first, last = (verify(fabric.with_links_up(), state, around) for state in (before, after))
-    if not proof.proven or not last.proven:
+    if not proof.proven or not (last.proven or (link and _serves_all_but_given(home, fabric, after))):
         return None
     why = f"hosts take the detours around {' - '.join(detour.dead)}"
     wave = Wave("detour", why, before, after, proof, lines=felt, assumptions=kept)
@@ -147,3 +148,12 @@ def detour_wave(runs: Runs, fabric: Fabric, detour: Detour, templates: Path) -> 
     texts = {id(before[name]): text for name, text in runs.texts.items()}
     texts |= {id(after[name]): text for name, text in lines.items()}
     return DetourWave(_taken(home, fabric, detour, after), change, texts, sum(map(len, lines.values())))
+
+
+def _serves_all_but_given(home: Build, fabric: Fabric, after: FabricState) -> bool:
+    """Return whether all pairs but those of networks in given VLANs arrive past a dead link, and all with it back."""
+    back = Plan(None, home.duplicates_allowed, shares=True)
+    if not fabric.tags or not verify(home.fabric.with_links_up(), after, back).proven:
+        return False
+    given, lost = dict(fabric.tags), fabric.same_network & ~working_pairs(fabric, after)
+    return all(fabric.hosts[h].network in given for h in np.flatnonzero(lost.any(axis=1)).tolist())

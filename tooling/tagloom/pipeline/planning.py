@@ -93,7 +93,7 @@ def refuse_plan(
         checks = [
             partial(plannable, fabric, spoken=texts),
             partial(refuse_protection, protect, assignment),
-            partial(refuse_ways, fabric, assignment, prefer, protect),
+            partial(refuse_ways, fabric, assignment, prefer),
             partial(chosen_root, fabric, routing, root),
             partial(site_lines, fabric),  # before minutes are spent on a plan that they would stop
         ]
@@ -173,7 +173,7 @@ def plan(  # noqa: PLR0913 - what an operator may choose
                 raise
     vlans, unnumbered, detours = woven.vlans, woven.state, tuple[Detour, ...]()
     if protect != "none":
-        free = routing in {"auto", "any"} and given is None
+        free = routing in {"auto", "any"} and given is None and not fabric.own_ways
         guarded = with_detours(
             fabric, routes, woven, protect, own=prefer == "load", effort=effort, free=free, hosts_tag=learning
         )

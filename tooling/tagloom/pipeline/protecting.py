@@ -84,7 +84,8 @@ def with_detours(
             continue
         break
     detours = name_detours(fabric, routes, trees, vlan_of)
-    vlans = max((int(held.vlans.max()) for held in state.values()), default=0) - fabric.first_vlan + 1
+    last = max((int(held.vlans.max()) for held in state.values()), default=0)
+    vlans = max(0, last - fabric.first_vlan + 1) + len(fabric.tags)
     return ProtectedPlan(routes, state, vlans, detours)
 
 

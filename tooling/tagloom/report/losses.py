@@ -37,7 +37,8 @@ def detour_lines(summary: Mapping[str, Any]) -> list[str]:
     if left:
         lines += row(
             "", f"{left:,} have none: no one order of the channels was found along which all climb, as on a ring, "
-            "where one turn stays forbidden; tagloom verify BUILD --what-if names them"
+            "where one turn stays forbidden, or their network has a VLAN of its own; tagloom verify BUILD --what-if "
+            "names them"
         )  # fmt: skip
     return lines
 

@@ -56,7 +56,7 @@ def unknown_method(method: str) -> list[Finding]:
     return [] if method in METHODS else [Finding("--routing", "one of " + ", ".join(METHODS), repr(method))]
 
 
-def refuse_ways(fabric: Fabric, assignment: str = "fixed", prefer: str = "vlans", protect: str = "none") -> None:
+def refuse_ways(fabric: Fabric, assignment: str = "fixed", prefer: str = "vlans") -> None:
     """Raise InputError for networks' own routings that are none, and for what own routings and links exclude."""
     whole, fabric = fabric, routed_alike(fabric, assignment)
     findings = [
@@ -64,18 +64,9 @@ def refuse_ways(fabric: Fabric, assignment: str = "fixed", prefer: str = "vlans"
         for name, method in whole.routings
         if method not in METHODS
     ]
-    for option, said, only in (
-        ("--assignment", assignment, "fixed"),
-        ("--prefer", prefer, "vlans"),
-        ("--protect", protect, "none"),
-    ):
+    for option, said, only in (("--assignment", assignment, "fixed"), ("--prefer", prefer, "vlans")):
         if fabric.own_ways and said != only:
-            rule = f"{only}, where networks have routings or links of their own"
-            if option == "--protect" and fabric.tagged_hosts:
-                rule = (
-                    f"{only}, where ports carry networks tagged: a detour is another VLAN, and their hosts send in one"
-                )
-            findings.append(Finding(option, rule, said))
+            findings.append(Finding(option, f"{only}, where networks have routings or links of their own", said))
     for name, links in fabric.barred.items():
         mine = tuple(fabric.hosts[h] for h in fabric.networks[name].tolist())
         seen = replace(fabric, hosts=mine).with_links_down(np.flatnonzero(links).tolist())

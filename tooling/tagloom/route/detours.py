@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -112,17 +113,52 @@ def find_detours_of_networks(
 ) -> list[DetourTrees]:
     """Return what `find_detours` does for each network, along one order that the paths of all of them ascend.
 
-    `most` trees are added in all: small networks choose first, and leave what they do not need to the others.
+    `most` trees are added in all: small networks choose first, and leave what they do not need to the others. Detours
+    of a network with links of its own take those alone. A network in a given VLAN has none: its hosts send with that
+    id, and no switch gives their frames another.
     """
-    several, left = list(zip(fabric.by_network, fabric.networks.values(), strict=True)), most
+    several, left = list(zip(fabric.by_network, fabric.networks.items(), strict=True)), most
     found: dict[int, DetourTrees] = {}
     for waiting, i in zip(
-        range(len(several), 0, -1), np.argsort([len(hosts) for _, hosts in several], kind="stable"), strict=True
+        range(len(several), 0, -1),
+        np.argsort([len(hosts) for _, (_, hosts) in several], kind="stable").tolist(),
+        strict=True,
     ):
-        part, hosts = several[i]
-        found[int(i)] = find_detours(part, routes.of_hosts(hosts), order, kind, left // waiting, parts)
-        left -= found[int(i)].added
+        part, (name, hosts) = several[i]
+        barred = np.flatnonzero(fabric.barred.get(name, np.zeros(0)))
+        mine, most_here = routes.of_hosts(hosts), 0 if name in dict(fabric.tags) else left // waiting
+        own = _of_network(part, mine, order, (kind, most_here, parts), barred)
+        found[i] = _kept(own) if name in dict(fabric.tags) else own
+        left -= found[i].added
     return [found[i] for i in range(len(several))]
+
+
+def _of_network(
+    fabric: Fabric, routes: Routes, order: NDArray[np.int32], what: tuple[str, int, int], barred: NDArray[np.int64]
+) -> DetourTrees:
+    """Return the detours of one network that may not use the links `barred`, around every failure of the fabric."""
+    if not len(barred):
+        return find_detours(fabric, routes, order, *what)
+    less, net = fabric.with_links_down(barred.tolist()), lay_out(fabric)
+    own = find_detours(less, routes, order[np.isin(order, lay_out(less).channel)], *what)
+    links = np.unique(net.channel // 2).astype(np.int32)
+    switches = net.switch if what[0] == "switch" else net.switch[:0]
+    choice = np.full((len(links) + len(switches), routes.sources), -1, np.int32)
+    rows = np.searchsorted(links, own.links), len(links) + np.searchsorted(switches, own.switches)
+    choice[np.concatenate(rows)] = own.choice
+    return replace(own, links=links, switches=switches, choice=choice)
+
+
+def _kept(trees: DetourTrees) -> DetourTrees:
+    """Return no detours around the same failures."""
+    return replace(
+        trees,
+        root=trees.root[:0],
+        parent=trees.parent[:0],
+        choice=np.full_like(trees.choice, -1),
+        unserved=0,
+        added=0,
+    )
 
 
 def find_detours(
