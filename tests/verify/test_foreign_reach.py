@@ -11,7 +11,8 @@ from tagloom import pipeline
 from tagloom.lab.dataplane import Dataplane
 from tagloom.records.fabric import Host
 from tagloom.records.switch_state import Membership, SwitchEditor, SwitchState
-from tagloom.verify.foreign_reach import cut_findings, cut_vlans
+from tagloom.verify.foreign_reach import astray_findings, cut_findings, cut_vlans
+from tagloom.verify.foreign_wave import prove_foreign
 
 OUTSIDE = 20
 
@@ -124,3 +125,36 @@ def test_the_answer_is_what_frames_do(seed):
     everyone = range(len(fabric.switches))
     heard, later = reach(fabric, before, everyone), reach(fabric, after, everyone)
     assert bool(cut_vlans(fabric, before, after)) == bool(heard - later)
+
+
+def test_an_entry_at_a_link_that_a_foreign_vlan_leaves_is_named():
+    """On a ring whose three links carry the VLAN, a link away parts no ports; an entry that points there does."""
+    fabric = make_fabric("ring", 3, model="powerconnect-5324")
+    mac, link = 0x0A00_0000_0007, fabric.links[0]
+    name, far = fabric.switches[link.a].name, fabric.switches[link.b].name
+
+    def around(at, editor):
+        join(editor, 10, OUTSIDE, Membership.UNTAGGED)
+        for each in fabric.links:
+            for s, port in ((each.a, each.a_port), (each.b, each.b_port)):
+                if fabric.switches[s].name == at:
+                    join(editor, 10, port, Membership.TAGGED)
+        if at == name:
+            editor.set_entry(10, mac, (link.a_port,))
+
+    factory = SwitchState.factory(fabric.ports[0])
+    before = changed({switch.name: factory for switch in fabric.switches}, around)
+    after = changed(before, lambda at, e: at == far and e.set_member(10, link.b_port, Membership.NONE))
+    assert cut_findings(fabric, before, after) == []
+    guests = (Host("a", link.a, OUTSIDE, 1), Host("b", link.b, OUTSIDE, mac))
+    plane = Dataplane(replace(fabric, hosts=guests), before)
+    assert plane.unicast("a", "b", tag=10).copies == 1
+    plane.configure(after)
+    assert plane.unicast("a", "b", tag=10).copies == 0
+    (found,) = map(str, astray_findings(fabric, before, after))
+    assert found == (
+        "VLAN 10, of others: expected static entries at links that carry it, actual "
+        f"0a:00:00:00:00:07 pinned at {name}:g{link.a_port}, whose link no longer does"
+    )
+    assert found in map(str, prove_foreign(fabric, before, after).findings)
+    assert astray_findings(fabric, after, before) == []

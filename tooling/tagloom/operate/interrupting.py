@@ -18,7 +18,7 @@ from tagloom.render import line_effects, render_commands
 from tagloom.rollout.choose import LINE_SECONDS, SESSION_SECONDS, UP_MARGIN, UP_SECONDS
 from tagloom.rollout.layers import bouncing
 from tagloom.verify import guard, kept_pairs, working_pairs
-from tagloom.verify.foreign_reach import cut_findings
+from tagloom.verify.foreign_reach import astray_findings, cut_findings
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -60,7 +60,7 @@ def interrupted_at_once(
     lines = {name: line_effects(models[name], before[name], after[name]) for name in changed}
     harm = guard(fabric, before, lines, AS_PLANNED)  # what nothing can be proven with needs no longer proof
     proven = not harm and proof_services(fabric, duplicates_allowed=duplicates_allowed).wave(before, after)[0].proven
-    vlans = tuple(cut_findings(up, before, after))
+    vlans = (*cut_findings(up, before, after), *astray_findings(up, before, after))
     if not changed or proven:
         return Interrupted(pairs, cut_now, restored, cut_vlans=vlans)
     busiest = max(changed, key=lambda name: lines[name].count)
@@ -94,7 +94,7 @@ def interrupted_by_waves(
     up = fabric.with_links_up()
     works, later = working_pairs(up, _forwarding(fabric, before)), working_pairs(up, _forwarding(fabric, after))
     cut_now, restored = pairs - int(works.sum()), int((later & ~works).sum())
-    vlans = tuple(cut_findings(up, before, after))
+    vlans = (*cut_findings(up, before, after), *astray_findings(up, before, after))
     if not paused_seconds:
         lost = works & ~later
         why = "it leads where they do not work" if lost.any() else ""

@@ -10,6 +10,7 @@ import numpy as np
 from tagloom.errors import Finding
 from tagloom.platforms.port_names import port_name
 from tagloom.records.switch_state import DEFAULT_VLAN, Membership
+from tagloom.units import format_mac
 from tagloom.verify.foreign import outside_ports
 
 if TYPE_CHECKING:
@@ -47,9 +48,7 @@ def cut_vlans(fabric: Fabric, before: FabricState, after: FabricState) -> list[C
     links of a ring and disconnects nothing. Ports are those outside the fabric, and those of its hosts. VLAN 1 and the
     VLANs that tagloom made are not foreign.
     """
-    ours = {vlan for state in before.values() for vlan in state.owned_vlans} | {DEFAULT_VLAN}
-    vlans = sorted({vlan for state in before.values() for vlan in state.vlans.tolist()} - ours)
-    return [cut for vlan in vlans for cut in _cut(fabric, vlan, before, after)]
+    return [cut for vlan in _foreign(before) for cut in _cut(fabric, vlan, before, after)]
 
 
 def cut_findings(fabric: Fabric, before: FabricState, after: FabricState) -> list[Finding]:
@@ -62,6 +61,52 @@ def cut_findings(fabric: Fabric, before: FabricState, after: FabricState) -> lis
         )
         for cut in cut_vlans(fabric, before, after)
     ]
+
+
+def astray_findings(fabric: Fabric, before: FabricState, after: FabricState) -> list[Finding]:
+    """Return a finding for each end of a link that a foreign VLAN leaves while static entries keep frames there.
+
+    They lead nowhere then, whatever other links carry the VLAN.
+    """
+    return [finding for vlan in _foreign(before) for finding in _pinned_astray(fabric, vlan, before, after)]
+
+
+def _foreign(state: FabricState) -> list[int]:
+    """Return the VLANs that are neither VLAN 1 nor made by tagloom, ascending."""
+    ours = {vlan for held in state.values() for vlan in held.owned_vlans} | {DEFAULT_VLAN}
+    return sorted({vlan for held in state.values() for vlan in held.vlans.tolist()} - ours)
+
+
+def _pinned_astray(fabric: Fabric, vlan: int, before: FabricState, after: FabricState) -> Iterator[Finding]:
+    """Yield what `astray_findings` returns of one VLAN."""
+    now, then = (_carrying(fabric, vlan, state) for state in (before, after))
+    for i in sorted(now - then):
+        link = fabric.links[i]
+        for s, port in ((link.a, link.a_port), (link.b, link.b_port)):
+            held = after[fabric.switches[s].name]
+            macs = held.entry_mac[(held.entry_vlan == vlan) & (held.entry_port == port)].tolist()
+            if macs:
+                more = f" and {len(macs) - 1} more" if len(macs) > 1 else ""
+                yield Finding(
+                    f"VLAN {vlan}, of others",
+                    "static entries at links that carry it",
+                    f"{format_mac(macs[0])}{more} pinned at {port_name(fabric, s, port)}, whose link no longer does",
+                )
+
+
+def _carrying(fabric: Fabric, vlan: int, state: FabricState) -> set[int]:
+    """Return the links that are up and whose ends are both open and in a VLAN, by their numbers."""
+    inside = [_members(state[x.name], vlan) if x.up else None for x in fabric.switches]
+
+    def joined(s: int, port: int) -> bool:
+        members = inside[s]
+        return members is not None and bool(members[port - 1])
+
+    return {
+        i
+        for i, link in enumerate(fabric.links)
+        if link.up and joined(link.a, link.a_port) and joined(link.b, link.b_port)
+    }
 
 
 def unguarded_vlans(fabric: Fabric, state: FabricState, vlans: Iterable[int]) -> tuple[str, ...]:
@@ -134,15 +179,8 @@ def _parts(fabric: Fabric, vlan: int, state: FabricState, links: NDArray[np.bool
     held = [state[switch.name] for switch in fabric.switches]
     inside = [_members(each, vlan) if fabric.switches[s].up else None for s, each in enumerate(held)]
 
-    def joined(s: int, port: int) -> bool:
-        members = inside[s]
-        return members is not None and bool(members[port - 1])
-
-    ways = [
-        (link.a, link.b)
-        for i, link in enumerate(fabric.links)
-        if (links is None or links[i]) and link.up and joined(link.a, link.a_port) and joined(link.b, link.b_port)
-    ]
+    carrying = sorted(_carrying(fabric, vlan, state))
+    ways = [(fabric.links[i].a, fabric.links[i].b) for i in carrying if links is None or links[i]]
     ends = np.array(ways, np.int64).reshape(-1, 2).T
     _, part = connected_components(csr_matrix((np.ones(len(ways)), (ends[0], ends[1])), (count, count)), directed=False)
     found: dict[Port, int] = {}

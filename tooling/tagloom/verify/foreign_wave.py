@@ -13,7 +13,7 @@ from tagloom.records.change import Cell, difference
 from tagloom.records.switch_state import Membership
 from tagloom.records.wave_proof import WaveProof
 from tagloom.verify.foreign import foreign_frames
-from tagloom.verify.foreign_reach import cut_findings
+from tagloom.verify.foreign_reach import astray_findings, cut_findings
 from tagloom.verify.forwarding import forwarding
 from tagloom.verify.prove import foreign_findings
 
@@ -43,6 +43,7 @@ def prove_foreign(fabric: Fabric, before: FabricState, after: FabricState) -> Wa
         shrinks = all(np.array_equal(either[name].membership, held.membership) for name, held in before.items())
         found += [] if shrinks else foreign_findings(fabric, either)
         found += cut_findings(fabric, before, after) + cut_findings(fabric, after, before)
+        found += astray_findings(fabric, before, after)
     none = np.empty(0, np.int64)
     return WaveProof(0, none, none, (), tuple(found))
 
