@@ -90,6 +90,21 @@ def test_one_model_among_others_makes_the_sum_unknown(tmp_path, fabric, build, r
     assert answer(run, *words, "--power", power(tmp_path, *found["power_unknown"]))["watts_before"] > 80
 
 
+def test_intervals_of_a_sleep_policy_settings_and_a_rollout_are_answered_too(tmp_path, fabric, build, settings, run):
+    b = build(fabric("linux-bridge"))
+    ends = "timeout_seconds: [0.0009, 0.0011], sleep_seconds: [0.00018, 0.00019], wake_seconds: [0.00005, 0.00007]"
+    times = "timeout_seconds: 0.001\nsleep_seconds: 0.000182\nwake_seconds: 0.00006\n"
+    (tmp_path / "eee.yml").write_text(f"{times}intervals: {{{ends}}}\n")
+    assert run("plan", fabric("linux-bridge"), "--settings", settings, "--previous", b, "-o", tmp_path / "n")[0] == 0
+    assert run("rollout", b, tmp_path / "n", "-o", tmp_path / "change")[0] == 0
+    words = ["predict", b, "--traffic", "pattern:all-to-all", "--seconds", 100, "--settings", settings]
+    words += ["--eee", tmp_path / "eee.yml", "--eee-links", "all", "--rollout", tmp_path / "change", "--co2", 0.4]
+    found = answer(run, *words, "--host-watts", 90)
+    assert {key: found[key] for key in NULL} == dict.fromkeys(NULL)
+    low, high = found["intervals"]["seconds_predicted"]
+    assert low < found["seconds_predicted"] < high
+
+
 def test_the_table_of_a_forecast_has_no_row_of_watts(tmp_path, fabric, build, run):
     table = tmp_path / "all.csv"
     words = ["predict", build(fabric("linux-bridge")), "--traffic", "pattern:all-to-all", "--seconds", 100]
@@ -97,7 +112,7 @@ def test_the_table_of_a_forecast_has_no_row_of_watts(tmp_path, fabric, build, ru
     with table.open(newline="") as file:
         rows = {row["name"]: row["value"] for row in csv.DictReader(file)}
     assert float(rows["seconds_base"]) == 100
-    assert "None" not in rows.values()
+    assert {name: float(value) for name, value in rows.items() if name != "name"}  # numbers, every one of them
     assert not set(rows) & set(NULL)
 
 

@@ -642,27 +642,27 @@ def forecast_rows(payload: Mapping[str, Any]) -> list[tuple[str, str, str, str, 
     rows = [("name", "value", "low", "high", "source")]
     for key, source in payload["sources"].items():
         low, high = ("" if end is None else str(end) for end in payload["intervals"].get(key, (None, None)))
-        rows.append((key, repr(payload[key]), low, high, source))
+        rows.append((key, str(payload[key]), low, high, source))
     for key in ("slowdown_percent",) if payload["power_unknown"] else ("saving_percent", "slowdown_percent"):
         ends = payload["intervals"].get(key, ("", ""))
-        rows.append((key, repr(payload[key]), str(ends[0]), str(ends[1]), "from the figures above"))
+        rows.append((key, str(payload[key]), str(ends[0]), str(ends[1]), "from the figures above"))
     for what, parts in payload["causes"].items():
-        rows += [(f"{what}: {name}", repr(amount), "", "", _UNITS[what]) for name, amount in parts]
+        rows += [(f"{what}: {name}", str(amount), "", "", _UNITS[what]) for name, amount in parts]
     for switch in payload["switches"]:
         name, table_2 = switch["switch"], payload["sources"]["watts_after"]  # there: else no switch is
         for when in ("watts_before", "watts_after"):
-            rows.append((f"{name}: {when}", repr(switch[when]), "", "", table_2))
+            rows.append((f"{name}: {when}", str(switch[when]), "", "", table_2))
         for port, both in switch["ports"].items():
             for when, watts in zip(("watts_before", "watts_after"), both, strict=True):
-                rows.append((f"{name}:{port}: {when}", repr(watts), "", "", table_2))
+                rows.append((f"{name}:{port}: {when}", str(watts), "", "", table_2))
     for port in payload["ports"]:
         for key in ("slowdown", "lpi_share", "timeout_seconds"):
-            rows.append((f"{port['host']}: {key}", repr(port[key]), "", "", f"{port['verdict']}: {port['reason']}"))
+            rows.append((f"{port['host']}: {key}", str(port[key]), "", "", f"{port['verdict']}: {port['reason']}"))
     for cut in payload["interruptions"]:
         who = f"{cut['source']} to {cut['destination']}" if "source" in cut else "every pair"
-        rows.append((f"{who}: interrupted seconds", repr(cut["seconds"]), "", "", "the rollout's waves"))
+        rows.append((f"{who}: interrupted seconds", str(cut["seconds"]), "", "", "the rollout's waves"))
         if cut["lost_bytes"] is not None:
-            rows.append((f"{who}: lost bytes", repr(cut["lost_bytes"]), "", "", payload["sources"]["lost_bytes"]))
+            rows.append((f"{who}: lost bytes", str(cut["lost_bytes"]), "", "", payload["sources"]["lost_bytes"]))
     return rows
 
 
