@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fabrics import ROOT, make_fabric
 from tagloom import pipeline
-from tagloom.errors import PlanError
+from tagloom.errors import InputError, PlanError
 from tagloom.lab.dataplane import UNTAGGED, Dataplane
 from tagloom.pipeline.rollouts import rollout_between
 from tagloom.read.fabric_file import parse_fabric
@@ -186,8 +186,13 @@ def test_a_tag_below_the_first_one_leads_nowhere():
 
 def test_renamed_vlans_are_refused_with_a_way_out():
     fabric = make_fabric("ring", 4, extra="networks: {a: [h0, h1]}\n")
-    with pytest.raises(PlanError, match=r"renamed VLANs tell frames apart by the port.*use --assignment fixed"):
+    with pytest.raises(
+        PlanError, match=r"renamed VLANs tell frames apart by the port.*use --assignment fixed or pinned"
+    ):
         planned(fabric, assignment="renamed")
+    tagged = make_fabric("ring", 4, extra="networks: {a: [h0, h1], s: {tagged: [h0, h1], vlan: 20}}\n")
+    with pytest.raises(InputError, match="--assignment: expected fixed or pinned, where networks have a VLAN of their"):
+        planned(tagged, assignment="renamed")
 
 
 def test_hosts_teach_switches_in_the_vlans_of_their_network_alone(tmp_path, answer):

@@ -66,7 +66,10 @@ def refuse_ways(fabric: Fabric, assignment: str = "fixed", prefer: str = "vlans"
     ]
     for option, said, only in (("--assignment", assignment, "fixed"), ("--prefer", prefer, "vlans")):
         if fabric.own_ways and said != only:
-            findings.append(Finding(option, f"{only}, where networks have routings or links of their own", said))
+            rule = f"{only}, where networks have routings or links of their own"
+            if option == "--assignment" and not routed_alike(fabric, "pinned").own_ways:
+                rule = "fixed or pinned, where networks have a VLAN of their own"
+            findings.append(Finding(option, rule, said))
     for name, links in fabric.barred.items():
         mine = tuple(fabric.hosts[h] for h in fabric.networks[name].tolist())
         seen = replace(fabric, hosts=mine).with_links_down(np.flatnonzero(links).tolist())

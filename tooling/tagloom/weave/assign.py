@@ -134,7 +134,7 @@ def _refuse_shared_ports(fabric: Fabric) -> None:
         raise PlanError(
             "renamed VLANs tell frames apart by the port they come in by, which several networks would share",
             f"the networks {', '.join(fabric.networks)}",
-            "use --assignment fixed, which gives each network VLANs of its own",
+            "use --assignment fixed or pinned, which give each network VLANs of its own",
         )
 
 
