@@ -420,6 +420,15 @@ def test_what_real_switches_were_recorded_to_answer_is_read_as_tagloom_reads_it(
     assert {path.name: faults_of(path) for path in RECORDED} == {path.name: [] for path in RECORDED}
 
 
+def test_help_that_completes_the_last_word_has_lost_a_blank_and_refutes_nothing():
+    platform = platforms.load("powerconnect-5324")
+    pages = [Page(HELP, "config", "", "  username", 0.0), Page(HELP, "config", "username ", "  username", 0.0)]
+    transcript = Transcript(platform.model, "ros", "", "", tuple(pages))
+    verdicts = {each.words: (each.verdict, each.why) for each in first_login(platform, transcript)}
+    verdict, why = verdicts["username ... password ... level 15"]
+    assert (verdict, "blank behind 'username' was lost" in why) == ("open", True)
+
+
 def test_every_page_says_how_long_its_answer_took(rack_with_blocks):
     ticks = itertools.count()
     recorder = ModeRecorder(platforms.load("n-series"), clock=lambda: float(next(ticks)))

@@ -199,7 +199,10 @@ def _by_help(
         answer = transcript.answer(HELP, context, typed)
         if answer is None or not answer.strip():
             return Evidence(*head, OPEN, f"no help behind {typed.strip()!r}")
-        if grammar.is_error(answer) or not _offers(_FIRST.findall(answer), part):
+        offered = _FIRST.findall(answer)
+        if typed.endswith(" ") and not _offers(offered, part) and typed.split()[-1].lower() in map(str.lower, offered):
+            return Evidence(*head, OPEN, f"the blank behind {typed.strip()!r} was lost: its last word was completed")
+        if grammar.is_error(answer) or not _offers(offered, part):
             return Evidence(*head, REFUTED, f"behind {typed.strip()!r} there is no {part or '<cr>'}")
     return Evidence(*head, CONFIRMED, "by its help")
 
