@@ -129,12 +129,14 @@ def followed(
     of_home = np.argsort(np.where(home < 0, tours, home), kind="stable")
     home_start = np.searchsorted(np.where(home < 0, tours, home)[of_home], np.arange(tours + 2))
     out_port = np.append(model.fabric.tail_port, 0).astype(np.int32)
+    in_port = np.append(model.fabric.head_port, 0).astype(np.int32)
     label = _labels(model)
     for few, at_home in ((np.unique(home), True), (np.unique(tour), False)):  # at home first: `broken` is compared
         for part, which, first in _parts(model, label, nodes, few):
             _follow(
-                part, which, first, model.nodes + 1, out_port, cases, moves, number, of_home, home_start, found, at_home
-            )
+                part, which, first, model.nodes + 1, out_port, in_port, cases, moves, number, of_home, home_start,
+                found, at_home,
+            )  # fmt: skip
     found.load[1:] += found.load[0]
     held, port = np.nonzero(found.turned)
     turns = held * channels + model.fabric.port_channel[model.fabric.head[held], port] if len(held) else held
@@ -258,6 +260,7 @@ def _follow(  # noqa: C901, PLR0912, PLR0913 - one compiled loop: split, each pa
     first: NDArray[np.int64],
     steps: int,
     out_port: NDArray[np.int32],
+    in_port: NDArray[np.int32],
     cases: Cases,
     moves: Moves,
     number: NDArray[np.int32],
@@ -277,10 +280,10 @@ def _follow(  # noqa: C901, PLR0912, PLR0913 - one compiled loop: split, each pa
         t, count = tours[i], 0
         missed[:] = ~np.uint64(0)
         for h in range(hosts if t >= 0 else 0):
-            v, held = first[i], -1
+            v, held, came = first[i], -1, 0
             for _ in range(steps):
                 port = part.pin[v, h]
-                if port <= 0:
+                if port <= 0 or port == came:  # no frame leaves by the port it came in by
                     break
                 if part.host[v, port] == h:
                     found.arrives[t, h] = True
@@ -295,7 +298,7 @@ def _follow(  # noqa: C901, PLR0912, PLR0913 - one compiled loop: split, each pa
                 passing[c, h >> 6] |= np.uint64(1) << np.uint64(h & 63)
                 if held >= 0:
                     found.turned[held, out_port[c]] = True
-                v, held = part.to[v, port], c
+                v, held, came = part.to[v, port], c, in_port[c]
         if t >= 0:
             for h in range(hosts):
                 found.heard[t, h] = found.arrives[t, h]
