@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from fabrics import make_fabric
 from tagloom import platforms
 from tagloom.read.fabric_text import format_fabric
@@ -40,3 +42,58 @@ def test_where_nothing_can_be_pasted_nothing_is_named_next(tmp_path, run, monkey
     assert "by hand" in said
     assert "next" not in said
     assert "replace" not in said
+
+
+INVENTORY = """
+all:
+  vars: {ansible_user: ops, ansible_password: "two words"}
+  hosts: {s0: {ansible_host: 192.0.2.1}, s1: {ansible_host: 192.0.2.2}}
+"""
+LINES = {"bootstrap": ("--serial", "/dev/null", "--switch", "s0"), "record": ("s0",), "replace": ("s0",)}
+
+
+@pytest.fixture
+def site(tmp_path):
+    """Write an inventory of two of three switches, beside the fabric file of all."""
+    fabric = written(tmp_path / "fabric.yml", *["powerconnect-5324"] * 3)
+    (tmp_path / "hosts.yml").write_text(INVENTORY)
+    return fabric
+
+
+def places(page):
+    return [each["where"] for each in page["findings"]]
+
+
+def test_what_is_wrong_of_all_switches_is_told_at_once(site, answer):
+    words = ("bootstrap", site, "-i", site.parent / "hosts.yml", "--secrets", *WORDS)
+    status, page = answer(*words)
+    assert (status, places(page)) == (2, ["s0: ansible_password", "s1: ansible_password", "-i"])
+    assert page["findings"][2]["expected"] == "an inventory with a host s2"
+    assert places(answer(*words, "--user", "a b")[1])[:2] == ["s0: ansible_password", "--user"]
+    status, page = answer("bootstrap", site, "-i", site.parent / "none", "--network", "x", "-o", "first")
+    assert (status, places(page)) == (2, ["--network", "-i"])
+
+
+@pytest.mark.parametrize("command", ["bootstrap", "record", "replace"])
+@pytest.mark.parametrize("baud", ["0", "-9600", "9" * 20])
+def test_a_speed_that_no_line_has_is_a_finding(site, answer, command, baud):
+    fabric = [site, *WORDS[:2]] if command == "bootstrap" else []
+    more = ["-o", site.parent / "s0.json"] if command == "record" else []
+    status, page = answer(command, *LINES[command], *fabric, *more, "-i", site.parent / "hosts.yml", "--baud", baud)
+    assert status == 2
+    assert "--baud" in places(page)
+
+
+@pytest.mark.parametrize("place", ["", "fabric.yml/s0.json"], ids=["a directory", "below a file"])
+def test_a_transcript_that_has_no_place_is_told_before_a_switch_is_asked(site, answer, place):
+    (site.parent / "tagloom.yml").write_text("plugin: tagloom.network.fabric\nfabric: fabric.yml\n")
+    words = ("record", "s0", "-i", site.parent, "--try", "--ports", "g20,g20", "--vlans", "3001,3002")
+    status, page = answer(*words, "-o", site.parent / place)
+    assert (status, places(page)) == (2, ["--ports", str(site.parent / place)])
+
+
+def test_a_switch_that_the_inventory_does_not_know_is_not_replaced(site, answer):
+    (site.parent / "lone.yml").write_text(INVENTORY.replace("two words", "secret"))
+    assert answer("plan", site, "-o", site.parent / "b")[0] == 0
+    status, page = answer("replace", "s2", "--build", site.parent / "b", "-i", site.parent / "lone.yml")
+    assert (status, places(page)) == (2, ["-i"])

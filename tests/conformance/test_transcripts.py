@@ -7,6 +7,9 @@ import csv
 import itertools
 import json
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,7 +32,9 @@ from tagloom.platforms.grammar import Grammar
 from tagloom.read.transcript_file import read_transcript
 from tagloom.records.fabric import Fabric, Host, Link, Switch
 from tagloom.records.transcript import HELP, SHOW, Page, Transcript
+from terminal import HEARS_INTERRUPTS
 from thinned import few
+from waiting import until
 
 FREE = {
     "powerconnect-5324": "g20,g21",
@@ -313,6 +318,51 @@ def test_lines_are_tried_on_what_is_free_read_back_and_undone(conformance_rack, 
     finally:
         process.quirks(rack, {model: {"reject_line": ""}})
     assert "all was undone" in page["error"]
+    assert process.configurations(rack) == before
+
+
+TRIAL = ["--try", "--ports", "g20,g21", "--vlans", "3001,3002"]
+
+
+@pytest.mark.parametrize("kind", ["drop-before", "drop-after"])
+@pytest.mark.parametrize("line", ["^vlan 3001", "pvid 3001", "^no vlan 3001"])
+def test_a_trial_whose_session_breaks_is_undone_in_another(conformance_rack, kind, line, tmp_path, capsys):
+    rack, name, file = conformance_rack, "powerconnect-5324", tmp_path / "s0.json"
+    before = process.configurations(rack)
+    process.fault(rack, name, kind, line=line)
+    page = record(capsys, rack, name, file, *TRIAL, expect=3)
+    assert "all was undone" in page["error"]
+    assert process.configurations(rack) == before
+    assert read_transcript(file).pages
+
+
+def test_what_undoes_a_trial_is_said_where_nobody_gets_in_any_more(conformance_rack, tmp_path, capsys):
+    rack, name, file = conformance_rack, "powerconnect-5324", tmp_path / "s0.json"
+    before, saved = process.configurations(rack), process.configurations(rack, startup=True)
+    process.fault(rack, name, "refuse-login", line="^vlan 3001")
+    process.fault(rack, name, "drop-after", line="pvid 3001")
+    page = record(capsys, rack, name, file, *TRIAL, expect=3)
+    process.mend(rack)
+    assert "what was tried may be there still: nothing was saved, a reload leads back" in page["error"]
+    assert process.configurations(rack) != before
+    assert process.configurations(rack, startup=True) == saved
+    process.reboot(rack, name)
+    assert process.configurations(rack) == before
+
+
+def test_an_interrupt_during_a_trial_is_heard_once_all_is_undone(conformance_rack, tmp_path):
+    rack, name = conformance_rack, "powerconnect-5324"
+    before = process.configurations(rack)
+    process.quirks(rack, {name: {"delay_seconds": 0.03}})
+    words = ["record", name, "-i", str(rack), "-o", str(tmp_path / "s0.json"), *TRIAL]
+    begun = subprocess.Popen([*HEARS_INTERRUPTS, sys.executable, "-m", "tagloom.cli", *words], cwd=tmp_path)
+    try:
+        until(lambda: "3001" in process.configurations(rack)[name] or begun.poll() is not None)
+        begun.send_signal(signal.SIGINT)
+        assert begun.wait(60) == 128 + signal.SIGINT
+    finally:
+        begun.kill()
+        process.quirks(rack, {name: {"delay_seconds": 0.0}})
     assert process.configurations(rack) == before
 
 

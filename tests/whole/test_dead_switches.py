@@ -255,7 +255,7 @@ def test_a_box_that_is_not_new_or_is_not_the_one_or_has_another_key_is_refused_w
     assert held(terminal) == before
     words = ["replace", "s9", "--serial", "/dev/null", "--telnet", "x:y", "--build", "nowhere"]
     assert {each["where"] for each in terminal.answer(*words, expect=2)["findings"]} == {
-        *("replace", "--network", "--telnet"),
+        *("--serial", "--network", "--telnet", "nowhere"),
     }
     assert terminal.answer("replace", "s9", expect=2)["findings"][0]["where"] == "SWITCH"
 

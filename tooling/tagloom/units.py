@@ -1,6 +1,7 @@
 """Convert between the units people write and the SI units the records hold."""
 
 import re
+from datetime import UTC, datetime
 from ipaddress import AddressValueError, IPv6Address
 
 LISTED_NUMBERS = 16_384  # in one list; there are 4,094 VLANs, and a list that names each four times is none
@@ -118,3 +119,13 @@ def parse_ranges(text: str) -> list[int]:
             raise ValueError(f"more than {LISTED_NUMBERS} numbers: {part!r}")
         numbers.extend(range(low, high + 1))
     return numbers
+
+
+def clock_time(at: float, now: float) -> str:
+    """Return a moment by the computer's own clock, with its date where that is not today's; both since the epoch.
+
+    >>> len(clock_time(43200.0, 43200.0)), len(clock_time(43200.0 + 86400, 43200.0))
+    (8, 19)
+    """
+    then, today = datetime.fromtimestamp(at, UTC).astimezone(), datetime.fromtimestamp(now, UTC).astimezone()
+    return f"{then:%H:%M:%S}" if then.date() == today.date() else f"{then:%Y-%m-%d %H:%M:%S}"

@@ -12,6 +12,7 @@ from tagloom.apply.journal import READ_BACK, SAVED
 from tagloom.apply.outcomes import Fault, Outcome
 from tagloom.apply.private_files import write_backup
 from tagloom.errors import DeviceError, Finding, InputError, PlanError, TagloomError
+from tagloom.units import clock_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -268,7 +269,7 @@ class Session:
             with self.connection:
                 self._call_off()
         except (TagloomError, OSError) as error:
-            at = time.strftime("%H:%M:%S", time.localtime(self._reloads_at))
+            at = clock_time(self._reloads_at, time.time())
             self.note(reload=f"reloads at {at}: {error}")
             if self.outcome.failed:
                 self.note(error=f"{self.outcome.error}; reloads at {at} from what it held before the wave")

@@ -302,7 +302,7 @@ def _show_result(
         screen.say(*terminal.row("", f"where {', '.join(dead[0])} is dead: {dead[1]}"))
         payload["next"] = dead[1]
     if result.confirmation is not None:
-        screen.say(*terminal.row("confirm", confirmation_words(payload["confirmation"])))
+        screen.say(*terminal.row("confirm", confirmation_words(payload["confirmation"], time.time())))
         if result.confirmation.state == WAITING:
             payload["next"] = _next_words(args, "confirm")
             screen.say(*terminal.row("next", payload["next"]))

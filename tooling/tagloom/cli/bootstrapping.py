@@ -11,13 +11,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagloom.cli.inputs import Findings, folder_of, logins_of, site_of
+from tagloom.cli.inputs import Findings, folder_of, inventory_of, logins_of, site_of
 from tagloom.cli.screen import GOOD
 from tagloom.errors import DeviceError, Finding, InputError
 from tagloom.units import split_address
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping
 
     from tagloom.adapters.channels import ConsoleChannel
     from tagloom.adapters.console_switch import LinuxConsole, NewSwitch, RouterOsConsole
@@ -32,6 +33,7 @@ _TYPED = re.compile(r"[!#-~]{1,64}(?<![?])")  # what every console takes as one 
 _LINUX_USER = re.compile(r"[a-z_][a-z0-9_-]{0,31}")  # useradd(8)
 _DEVICE = re.compile(r"[A-Za-z][\w.-]{0,14}", re.ASCII)  # of Linux, whose names have 15 characters at most
 _CONNECT_SECONDS = 10.0
+_BAUD = range(50, 4_000_001)  # of Linux, whose 0 hangs up
 FACTORY_PASSWORD = "TAGLOOM_FACTORY_PASSWORD"  # noqa: S105 - the variable's name
 SERVER_SECONDS = 60.0  # until an old switch's SSH server runs
 
@@ -51,6 +53,9 @@ def _bootstrap(args: argparse.Namespace, screen: Screen) -> int:
     inventory = args.inventory or (args.fabric.parent if (args.fabric.parent / "tagloom.yml").is_file() else None)
     if (args.serial or args.telnet) and inventory is None:
         wrong.findings.append(Finding("-i", "the inventory that says who logs in", "none beside the fabric file"))
+    elif inventory is not None:
+        args.inventory = inventory
+        wrong.of(lambda: inventory_of(args))
     typed = bool(args.serial or args.telnet)
     secretly = args.secrets or typed
     snmp = wrong.of(lambda: snmp_given(inventory, secretly=secretly))
@@ -58,19 +63,14 @@ def _bootstrap(args: argparse.Namespace, screen: Screen) -> int:
     wrong.end()
     assert fabric is not None and addresses is not None  # noqa: S101, PT018 - else there are findings
     access = logins(args, inventory) if inventory is not None else {}
-    contacts = {
-        name: contact_of(
-            args,
-            fabric.switches[fabric.index[name]],
-            address,
-            network,
-            access.get(name),
-            snmp,
-            secretly=secretly,
-            user_key=user_key,
-        )
-        for name, address in addresses.items()
-    }
+
+    def contact(name: str) -> FirstContact:
+        login = login_of(access, name) if inventory is not None and secretly else access.get(name)
+        place = fabric.switches[fabric.index[name]], addresses[name], network
+        return contact_of(args, *place, login, snmp, secretly=secretly, user_key=user_key)
+
+    contacts = {name: wrong.of(partial(contact, name)) for name in addresses}
+    wrong.end()
     ports = dict(zip((s.name for s in fabric.switches), fabric.used_ports, strict=True))
     templates = share_directory() / "templates"
     lines = {
@@ -114,7 +114,7 @@ def _check_words(args: argparse.Namespace, fabric: Fabric | None, wrong: Finding
         wrong.findings.append(Finding("bootstrap", "one of -o DIR, --serial LINE and --telnet HOST:PORT", "otherwise"))
     if (args.serial or args.telnet) and not args.switch:
         wrong.findings.append(Finding("--switch", "the switch at the other end of the line", "none"))
-    _check_telnet(args, wrong)
+    _check_wire(args, wrong)
     check_device(args, wrong)
     if fabric is not None and args.switch:
         live = {switch.name: switch for switch in fabric.live}
@@ -125,7 +125,10 @@ def _check_words(args: argparse.Namespace, fabric: Fabric | None, wrong: Finding
             wrong.findings.append(Finding("--switch", rule, f"{args.switch}, a {live[args.switch].model}"))
 
 
-def _check_telnet(args: argparse.Namespace, wrong: Findings) -> None:
+def _check_wire(args: argparse.Namespace, wrong: Findings) -> None:
+    if args.baud not in _BAUD:
+        rule = f"bits per second, from {_BAUD.start} to {_BAUD.stop - 1}"
+        wrong.findings.append(Finding("--baud", rule, str(args.baud)))
     if args.telnet:
         try:
             split_address(args.telnet)
@@ -134,10 +137,10 @@ def _check_telnet(args: argparse.Namespace, wrong: Findings) -> None:
 
 
 def check_line(args: argparse.Namespace, wrong: Findings) -> None:
-    """Find a console that is named twice, or wrong."""
+    """Find a console that is named twice or wrong, and a speed that no line has."""
     if args.serial and args.telnet:
         wrong.findings.append(Finding("--serial", "one of --serial LINE and --telnet HOST:PORT", "both"))
-    _check_telnet(args, wrong)
+    _check_wire(args, wrong)
 
 
 def check_device(args: argparse.Namespace, wrong: Findings) -> None:
@@ -220,6 +223,13 @@ def logins(args: argparse.Namespace, inventory: Path) -> dict[str, Access]:
     return {name: Access.of_host(known) for name, known in logins_of(site_of(args)).items()}
 
 
+def login_of(access: Mapping[str, Access], name: str) -> Access:
+    """Return how a switch is logged in to. Raises InputError where its inventory does not know it."""
+    if name not in access:
+        raise InputError([Finding("-i", f"an inventory with a host {name}", "none of that name")])
+    return access[name]
+
+
 def contact_of(
     args: argparse.Namespace,
     switch: Switch,
@@ -250,7 +260,7 @@ def contact_of(
         Finding(f"{name}: {key}", rule, "others, or none") for key, value in secrets.items() if not _is_word(value)
     ]
     if not _is_word(user):
-        wrong.append(Finding(f"{name}: ansible_user", rule, user))
+        wrong.append(Finding("--user" if args.user else f"{name}: ansible_user", rule, user))
     if platform.is_shell and not _LINUX_USER.fullmatch(user):
         wrong.append(Finding(f"{name}: ansible_user", "a name that useradd takes", user))
     if snmp is not None and snmp.version == "3" and not (platform.has_modes or platform.is_shell):

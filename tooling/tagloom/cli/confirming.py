@@ -94,7 +94,7 @@ def _confirm(args: argparse.Namespace, screen: Screen) -> int:
     by = f"{getpass.getuser()}@{socket.gethostname()}"
     found = confirming.confirm(Confirmations(Journal(path)), by) if path.exists() else None
     confirmed, shown = found is not None and found.state == CONFIRMED, found.to_json() if found else None
-    screen.say(*terminal.row("confirm", confirmation_words(shown) if shown else "nothing waits for it"))
+    screen.say(*terminal.row("confirm", confirmation_words(shown, time.time()) if shown else "nothing waits for it"))
     screen.answer({"confirmed": confirmed, "confirmation": shown})
     return GOOD if confirmed else NO
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 
 LAB = Path("inventory/lab")
+_MOST_SECONDS = 366 * 86400.0  # of any time that is named: calendars and timers end somewhere
 
 
 class Findings:
@@ -134,14 +135,18 @@ def filters_of(words: Sequence[str]) -> dict[str, list[str]]:
 
 
 def seconds_of(text: str, where: str = "--every", *, least: float = math.ulp(0.0)) -> float:
-    """Read a time such as 30s, 5m or 1h, in seconds, more than none unless `least` is 0. Raises InputError."""
+    """Read a time such as 30s, 5m or 1h, in seconds, more than none unless `least` is 0, of a year at most.
+
+    Raises InputError.
+    """
     unit = {"s": 1.0, "m": 60.0, "h": 3600.0}.get(text[-1:], 0.0)
     try:
         value = float(text[:-1]) * unit if unit else float(text)
     except ValueError:
         value = -1.0
-    if not least <= value < math.inf:
-        raise InputError([Finding(where, "a time such as 30s, 5m or 1h", repr(text))])
+    if not least <= value <= _MOST_SECONDS:
+        rule = "a time such as 30s, 5m or 1h" + (", of a year at most" if value > _MOST_SECONDS else "")
+        raise InputError([Finding(where, rule, repr(text))])
     return value
 
 

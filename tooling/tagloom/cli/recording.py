@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagloom.cli.bootstrapping import check_line, logins, name_console, open_stream, snmp_given
+from tagloom.cli.bootstrapping import check_line, login_of, logins, name_console, open_stream, snmp_given
 from tagloom.cli.inputs import LAB, Findings, site_of
 from tagloom.cli.screen import DEVICE_FAILED, GOOD
 from tagloom.errors import DeviceError, Finding, InputError
@@ -15,7 +15,8 @@ from tagloom.errors import DeviceError, Finding, InputError
 if TYPE_CHECKING:
     import argparse
 
-    from tagloom.adapters.ssh import Access
+    from tagloom.adapters.routeros import RouterOsSwitch
+    from tagloom.adapters.ssh import Access, SshSwitch
     from tagloom.cli.screen import Screen
     from tagloom.cli.words import Commands
     from tagloom.operate.trying import Recorder
@@ -30,7 +31,7 @@ def _record(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.platforms.evidence import first_login, settle
     from tagloom.platforms.verdict import CONFIRMED, OPEN, REFUTED
     from tagloom.read import fabric_of
-    from tagloom.storage.whole import write_whole
+    from tagloom.storage.whole import unwritable, write_whole
 
     wrong = Findings()
     site = wrong.of(lambda: site_of(args))
@@ -47,10 +48,11 @@ def _record(args: argparse.Namespace, screen: Screen) -> int:
     if not args.try_lines and args.vlans:
         wrong.findings.append(Finding("--vlans", "with --try alone", args.vlans))
     check_line(args, wrong)
+    wrong.findings += unwritable(args.output)
     snmp = wrong.of(lambda: snmp_given(site.inventory, secretly=True)) if site is not None else None
     wrong.end()
     assert platform is not None  # noqa: S101 - else there are findings
-    access = logins(args, site.inventory)[args.switch]
+    access = login_of(logins(args, site.inventory), args.switch)
     secrets = [access.password, access.enable_password, access.user, access.host]
     if snmp is not None:
         secrets += [snmp.community, snmp.auth_password, snmp.priv_password, snmp.user]
@@ -114,16 +116,30 @@ def _walk(
     else:
         connection = (SshSwitch if platform.has_modes else RouterOsSwitch)(args.switch, platform, access)
     connection.heard = recorder.heard.extend
-    with screen.waiting(f"asking {args.switch}"), connection:
-        changed = recorder.record(connection, ports[0])
-        if changed:
-            return f"{args.switch}: {changed}"
-        if args.try_lines:
-            try:
-                recorder.try_lines(connection, ports, vlans)
-            except DeviceError as error:
-                return f"{args.switch}: {error.text}"
-    return ""
+    failed = ""
+    with screen.waiting(f"asking {args.switch}"):
+        with connection:
+            changed = recorder.record(connection, ports[0])
+            if changed:
+                return f"{args.switch}: {changed}"
+            if args.try_lines:
+                try:
+                    recorder.try_lines(connection, ports, vlans)
+                except DeviceError as error:
+                    failed = f"{args.switch}: {error.text}"
+        if recorder.tried_on is not None:
+            failed += f"; {_taken_back(recorder, connection)}"
+    return failed
+
+
+def _taken_back(recorder: Recorder[Any], connection: SshSwitch | RouterOsSwitch) -> str:
+    """Log in once more, and undo a trial whose session broke; return what became of that."""
+    try:
+        with connection:
+            recorder.take_back(connection)
+    except DeviceError as error:
+        return f"what was tried may be there still: {recorder.leads_back} ({error.text})"
+    return "all was undone in another session"
 
 
 def _switch_of(fabric: Fabric, name: str) -> Any:
@@ -151,6 +167,8 @@ def _free_ports(fabric: Fabric, name: str, platform: Platform, words: str) -> tu
         for word, number in zip(words.split(","), numbers, strict=True)
         if number is None or number in used or number > platform.physical_ports
     ]
+    if not wrong and len(set(numbers)) < len(numbers):
+        wrong = [Finding("--ports", "ports, each once", words)]
     if wrong:
         raise InputError(wrong)
     return tuple(number for number in numbers if number is not None)

@@ -15,12 +15,14 @@ from tagloom.cli.bootstrapping import (
     SERVER_SECONDS,
     add_device,
     check_device,
+    check_line,
     console_of,
     contact_of,
     factory_user_left,
     factory_user_lines,
     is_looked_in,
     known_hosts_of,
+    login_of,
     logins,
     name_console,
     network_given,
@@ -29,7 +31,6 @@ from tagloom.cli.bootstrapping import (
 from tagloom.cli.inputs import LAB, Findings, add_window_option, inventory_words, site_of, windows_of
 from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO, Screen
 from tagloom.errors import DeviceError, Finding, InputError, PlanError
-from tagloom.units import split_address
 
 if TYPE_CHECKING:
     import argparse
@@ -60,6 +61,7 @@ class _Box:
 
 
 def _replace(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.apply.build import read_waves
     from tagloom.apply.playbook import Ansible
     from tagloom.operate import prepare
     from tagloom.operate.replacing import refuse_managed_over_it
@@ -70,22 +72,25 @@ def _replace(args: argparse.Namespace, screen: Screen) -> int:
     _check_words(args, wrong)
     build = wrong.of(lambda: args.build or _applied(site)) if site is not None else None
     network = wrong.of(lambda: network_given(args)) if args.network else None
+    if args.build is not None:
+        wrong.of(lambda: read_waves(args.build))
     wrong.end()
     assert build is not None  # noqa: S101 - else there are findings
     if windows is not None and not args.check:
         windows.refuse_outside(time.time())
-    access = logins(args, site.inventory)
+    logged_in = logins(args, site.inventory)
     with ExitStack() as stack:
         ansible = stack.enter_context(Ansible(site))
         with screen.waiting("proving what would be pushed"):
             prepared = stack.enter_context(prepare.prepared_copy(build, site))
         switch = _switch_of(prepared, args.switch, at_console=bool(args.serial or args.telnet))
+        access = login_of(logged_in, switch.name)
         refuse_managed_over_it(prepared.fabric, switch.name)  # before anything is typed at a console
         if not prepared.proof.proven:
             rule = "nothing goes to a switch that was not proven"
             raise PlanError(rule, str(next(iter(prepared.proof.findings), "")), f"tagloom verify {build}")
-        _refuse_other_known_hosts(access[switch.name], site.inventory)
-        box = _Box(switch, access[switch.name], known_hosts_of(access[switch.name], site.inventory))
+        _refuse_other_known_hosts(access, site.inventory)
+        box = _Box(switch, access, known_hosts_of(access, site.inventory))
         lines = _first_lines(args, prepared, box, network, site.inventory) if network is not None else ()
         _look(args, screen, box, site.directory("replace"), stack)
         payload = {"switch": switch.name, "over": "console" if box.line else "ssh", "build": str(build), **box.said}
@@ -103,16 +108,10 @@ def _replace(args: argparse.Namespace, screen: Screen) -> int:
 def _check_words(args: argparse.Namespace, wrong: Findings) -> None:
     """Find options that do not go together."""
     check_device(args, wrong)
-    if args.serial and args.telnet:
-        wrong.findings.append(Finding("replace", "--serial LINE or --telnet HOST:PORT", "both"))
+    check_line(args, wrong)
     if bool(args.serial or args.telnet) != bool(args.network):
         rule = "with --serial or --telnet, and only then: the network of the switch's address"
         wrong.findings.append(Finding("--network", rule, args.network or "none"))
-    if args.telnet:
-        try:
-            split_address(args.telnet)
-        except ValueError:
-            wrong.findings.append(Finding("--telnet", "HOST or HOST:PORT", args.telnet))
 
 
 def _refuse_other_known_hosts(access: Access, inventory: Path) -> None:

@@ -14,6 +14,7 @@ from tagloom.apply.run_directory import RunDirectory
 from tagloom.apply.run_states import STOPPED
 from tagloom.errors import PlanError
 from tagloom.operate import apply, own_lines
+from tagloom.units import clock_time
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,7 +55,7 @@ def settle(
         context.tell("taken back: it did not end well")
         return _take_back(context, kept, armed, options, "nobody: it did not end well", result)
     if armed.state == WAITING:
-        kept_until = time.strftime("%H:%M:%S", time.localtime(armed.until))
+        kept_until = clock_time(armed.until or 0.0, time.time())
         context.tell(f"waiting   until {kept_until}, and takes the change back then, unless somebody types: {words}")
     answer, by = (False, armed.by) if armed.state == TAKING_BACK else _answer(context, kept, armed, terminal)
     if answer is None:

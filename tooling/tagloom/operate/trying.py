@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
+from tagloom.apply.interrupts import counted
 from tagloom.errors import DeviceError, Finding, InputError
 from tagloom.platforms.anonymous import Scrubber
 from tagloom.records.change import difference
@@ -43,7 +44,8 @@ SomeConsole = TypeVar("SomeConsole", bound=Console)
 class Recorder(Generic[SomeConsole]):
     """What is written down of one switch of a model; `private` are words known to be secret, `heard` its raw bytes.
 
-    `not_asked` says of contexts why no help was asked for there.
+    `not_asked` says of contexts why no help was asked for there. `tried_on` is what a switch held before a trial that
+    was not seen to be undone.
     """
 
     platform: Platform
@@ -51,6 +53,7 @@ class Recorder(Generic[SomeConsole]):
     heard: bytearray = field(default_factory=bytearray)
     clock: Callable[[], float] = time.monotonic
     not_asked: dict[str, str] = field(default_factory=dict)
+    tried_on: SwitchState | None = None
     _pages: list[Page] = field(default_factory=list)
     _scrubber: Scrubber = field(default_factory=Scrubber)
     _running: str = ""  # what shows the running configuration
@@ -87,8 +90,9 @@ class Recorder(Generic[SomeConsole]):
     def try_lines(self, console: SomeConsole, ports: Sequence[int], vlans: Sequence[int]) -> None:
         """Type tagloom's lines on free ports and VLANs, read them back, undo them; the startup stays as it was.
 
-        Raises InputError where they are not free, DeviceError where a line is refused or not done, or where the switch
-        does not hold in the end what it held before: then a reload without saving leads back.
+        An interrupt is heard once all is undone. Raises InputError where they are not free, DeviceError where a line
+        is refused or not done, or where the switch does not hold in the end what it held before: then a reload without
+        saving leads back. Where the session broke, `take_back` undoes it in another.
         """
         before = self._state(console)
         taken = [f"VLAN {vlan}" for vlan in vlans if vlan in before.vlan_index]
@@ -96,19 +100,44 @@ class Recorder(Generic[SomeConsole]):
         if taken:
             raise InputError(Finding("--try", "VLANs that are not there, and ports in VLAN 1 alone", t) for t in taken)
         after = _trial(before, ports, vlans)
-        problem = self._type(console, before, after)
-        now = self._state(console)
-        if not problem and now != after:
-            problem = f"{len(difference(now, after))} settings are not as they were typed"
-        problem = self._type(console, now, before) or problem
-        left = difference(before, self._state(console))
-        if left:
-            back = "nothing was saved: a reload leads back"
-            if not self.platform.has_modes:
-                back = "undo them by hand: it keeps every line that it takes"
-            raise DeviceError("", "--try", f"{len(left)} settings are not as before the trial; {back}")
+        with counted() as interrupts:
+            self.tried_on = before
+            problem = self._type(console, before, after)
+            now = self._state(console)
+            if not problem and now != after:
+                problem = f"{len(difference(now, after))} settings are not as they were typed"
+            problem = self._undo(console, now, before, problem)
+        if interrupts.came:
+            raise KeyboardInterrupt
         if problem:
             raise DeviceError("", "--try", f"{problem}; all was undone")
+
+    def take_back(self, console: SomeConsole) -> None:
+        """Undo, in a session of its own, a trial whose session broke. Raises DeviceError where that fails."""
+        if self.tried_on is not None:
+            with counted():
+                self._undo(console, self._state(console), self.tried_on, "")
+
+    @property
+    def leads_back(self) -> str:
+        """Return what an operator undoes a trial by."""
+        if self.platform.has_modes:
+            return "nothing was saved, a reload leads back"
+        return "undo it by hand, it keeps every line that it takes"
+
+    def _undo(self, console: SomeConsole, here: SwitchState, before: SwitchState, problem: str) -> str:
+        """Lead back to the state before; return what went wrong, `problem` among it, "" for nothing.
+
+        Raises DeviceError where the switch does not hold that state in the end.
+        """
+        problem = self._type(console, here, before) or problem
+        left = difference(before, self._state(console))
+        self.tried_on = None
+        if left:
+            why = f"{problem}; " if problem else ""
+            text = f"{why}{len(left)} settings are not as before the trial: {self.leads_back}"
+            raise DeviceError("", "--try", text)
+        return problem
 
     def _type(self, console: SomeConsole, here: SwitchState, there: SwitchState) -> str:
         """Send what leads from one state to another, and write it down; return what went wrong, "" for nothing."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tagloom.errors import Finding
 from tagloom.report.terminal import count, finding_lines, row
+from tagloom.units import clock_time
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,9 +42,9 @@ def status_lines(payload: Mapping[str, Any], now: float) -> list[str]:
     lines += row("stands", payload["stands"])
     lines += row("at work", payload["locked_by"] or "nobody")
     if (armed := payload["armed"]) is not None:
-        lines += row("armed", confirmation_words(armed))
+        lines += row("armed", confirmation_words(armed, now))
     for each in payload["reloads"]:
-        until = f"{datetime.fromisoformat(each['until']):%H:%M:%S}"
+        until = _until(each["until"], now)
         lines += row("armed", f"{each['switch']} reloads from what it has saved by {until}, unless it is called off")
     if (clock := payload["clock"]) is not None:
         lines += row("clock", _clock(clock))
@@ -72,10 +73,14 @@ def reading_lines(seen: Mapping[str, Observation], now: float) -> list[str]:
     return lines + (row("silent", f"{', '.join(silent)}: no answer over SNMP") if silent else [])
 
 
-def confirmation_words(armed: Mapping[str, Any]) -> str:
-    """Return how a change that is to be confirmed stands, of `Confirmation.to_json`."""
+def _until(moment: str, now: float) -> str:
+    return clock_time(datetime.fromisoformat(moment).timestamp(), now)
+
+
+def confirmation_words(armed: Mapping[str, Any], now: float) -> str:
+    """Return how a change that is to be confirmed stands `now`, of `Confirmation.to_json`."""
     name, seconds = f"{armed['run']} of {armed['source']}", f"{armed['seconds']:g} s"
-    until = f"{datetime.fromisoformat(armed['until']):%H:%M:%S}" if armed["until"] else ""
+    until = _until(armed["until"], now) if armed["until"] else ""
     return {
         "under way": f"{name}: taken back unless it is confirmed within {seconds} of its end",
         "waiting": f"{name}: taken back at {until} unless it is confirmed",

@@ -57,6 +57,20 @@ def write_whole(path: Path, text: str) -> None:
         raise InputError([Finding(str(path), "a file that can be written", error.strerror or str(error))]) from None
 
 
+def unwritable(path: Path) -> list[Finding]:
+    """Return a finding where `write_whole` could not write a file, as far as can be seen without trying."""
+    near = next(each for each in (path.absolute(), *path.absolute().parents) if each.exists())
+    if path.is_dir():
+        actual = "a directory"
+    elif near != path.absolute() and not near.is_dir():
+        actual = f"{near} is no directory"
+    elif not os.access(near, os.W_OK) and not os.access(near.parent, os.W_OK):
+        actual = f"{near} may not be written to"
+    else:
+        return []
+    return [Finding(str(path), "a file that can be written", actual)]
+
+
 def _umask() -> int:
     with contextlib.suppress(OSError, ValueError, StopIteration):  # os.umask would change it for other threads
         rows = Path("/proc/self/status").read_text("ascii").splitlines()
