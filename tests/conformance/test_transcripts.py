@@ -25,6 +25,7 @@ from tagloom.cli import main
 from tagloom.lab import process
 from tagloom.lab.directory import Order
 from tagloom.operate.recording import ModeRecorder
+from tagloom.operate.status import sent_log
 from tagloom.platforms.evidence import first_login, settle, settled_by
 from tagloom.platforms.family import RELOAD, families, family, relatives, settled_lines
 from tagloom.platforms.first_contact import first_lines
@@ -312,6 +313,12 @@ def test_lines_are_tried_on_what_is_free_read_back_and_undone(conformance_rack, 
     assert page["error"] == ""
     assert process.configurations(rack) == before
     assert any("3001" in each.typed for each in read_transcript(file).pages)
+    undone, done = sent_log(rack / "runs", 2)
+    for each, line in ((done, "3001"), (undone, "no vlan")):
+        assert (each["command"], each["state"], each["note"]) == (f"tagloom record {model}", "done", "ssh")
+        (row,) = each["switches"]
+        assert (row["switch"], row["sent"]) == (model, len(row["lines"]))
+        assert any(line in text.replace("undo", "no") for text in row["lines"])
     process.quirks(rack, {model: {"reject_line": "pvid (vlan )?3001"}})
     try:
         page = record(capsys, rack, model, file, *free, expect=3)

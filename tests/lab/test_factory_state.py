@@ -1,6 +1,7 @@
 """A switch that lost its configuration: who gets in, over a serial line and telnet, and how it is brought back."""
 
 import contextlib
+import getpass
 import json
 import os
 import re
@@ -23,6 +24,7 @@ from tagloom.errors import DeviceError
 from tagloom.lab import process
 from tagloom.lab.directory import Order
 from tagloom.lab.manners import MANNERS
+from tagloom.operate.status import sent_log
 from tagloom.platforms.first_contact import PASSWORD, FirstContact, first_contact_lines
 from tagloom.platforms.secrets import scrub
 from tagloom.read import read_fabric
@@ -194,6 +196,24 @@ def lines_of(rack, number, kind):
     return [f"--{kind}", process.console(rack, f"s{number}")[kind]]
 
 
+SECRETS = ("first-day-9", "lab-auth-password", "lab-priv-password")
+
+
+def assert_logged(place, number, over):
+    """Hold the log to what was typed at a console last: who, where, every line, and no secret."""
+    entry = sent_log(place / "runs", 1)[0]
+    by = f"{getpass.getuser()}@{socket.gethostname()}"
+    assert (entry["by"], entry["kind"], entry["state"], entry["note"]) == (by, "typed", "done", over)
+    assert entry["command"] == f"tagloom bootstrap {place}/fabric.yml"
+    (row,) = entry["switches"]
+    assert (row["switch"], row["sent"], row["error"]) == (f"s{number}", len(row["lines"]), "")
+    assert "ops" in str(row["lines"])
+    assert "<hidden>" in str(row["lines"])
+    kept = b"".join(path.read_bytes() for path in (place / "runs").glob("journal.db*"))
+    assert b"ops" in kept
+    assert not [secret for secret in SECRETS if secret.encode() in kept]
+
+
 KINDS = [(number, kind) for number in range(len(ALL)) for kind in ("serial", "telnet")]
 
 
@@ -215,6 +235,7 @@ def test_bootstrap_brings_a_switch_from_the_factory_to_the_inventorys_login(fact
     assert "lldp" in text
     process.reboot(factory, f"s{number}")
     assert login(place, number, "ops", "first-day-9", process.read_info(factory)) == text, "it was saved"
+    assert_logged(place, number, " ".join(lines_of(factory, number, kind))[2:])
     telnet = ["--telnet", process.console(factory, f"s{number}")["telnet"]]
     page = bootstrap(capfd, place, "--switch", f"s{number}", *telnet)
     assert page["enrolled"] == [], "a second time it logs in, types the same, and knows the key"
@@ -501,6 +522,9 @@ def test_a_line_that_a_linux_machine_refuses_ends_it_without_a_secret(factory, r
     place = site(factory, tmp_path / "site")
     process.quirks(factory, {f"s{SHELL}": {"reject_line": refused}})
     page = bootstrap(capfd, place, "--switch", f"s{SHELL}", *lines_of(factory, SHELL, "serial"), expect=3)
+    (row,) = sent_log(place / "runs", 1)[0]["switches"]
+    assert (row["state"], refused in row["lines"][row["sent"]]) == ("failed", True)
+    assert "Operation not permitted" in row["error"]
     process.quirks(factory, {f"s{SHELL}": {"reject_line": ""}})
     assert "Operation not permitted" in str(page)
     assert not any(secret in str(page) for secret in ("first-day", "lab-auth-password", "lab-priv-password"))

@@ -11,6 +11,11 @@ LINES = {
     "snmp-server user ops tagloom auth-sha hunter22 priv-aes hunter33": 2,
     "snmp-server user ops tagloom v3 auth sha hunter22 priv hunter33": 2,
     "encrypted snmp-server user ops tagloom v3 auth sha512 hunter22 priv aes hunter33": 2,
+    # a secret may end as the words do that secrets stand behind
+    "snmp-server user ops tagloom auth-sha hunter-password priv-aes hunter33": 2,
+    "snmp-server user ops tagloom v3 auth sha hunter-password priv hunter33": 2,
+    "snmp-agent usm-user v3 ops tagloom simple authentication-mode sha hunter-password privacy-mode aes128 hunter33": 2,
+    "createUser ops SHA hunter-rocommunity AES hunter33": 2,
     "radius-server host 192.0.2.1 key hunter22 priority 1": 1,
     "encrypted sntp authentication-key 1 md5 hunter22": 1,
     "password simple hunter22": 1,
@@ -47,6 +52,12 @@ def test_every_secret_of_a_line_is_hidden(line):
     assert "hunter" not in scrub(line)
     assert scrub(line).count("<hidden>") == len(secrets_in(line)) == LINES[line]
     assert all("hunter" in word for word in secrets_in(line))
+
+
+@pytest.mark.parametrize("user", ["password", "ops-password", "auth-sha", "password=x"])
+def test_a_users_name_hides_no_secret_behind_it(user):
+    assert "hunter" not in scrub(f"username {user} password hunter22 level 15\n")
+    assert "hunter" not in scrub(f"username {user}\nsnmp-server user {user} {user} auth-sha hunter22 priv-aes hunter33")
 
 
 @pytest.mark.parametrize("line", HARMLESS)

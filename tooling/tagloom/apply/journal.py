@@ -248,7 +248,7 @@ class Journal:
                 " where run = ? and (wave = ? or ? is null) order by wave, switch",
                 (run, wave, wave),
             ).fetchall()
-        return self.records(_SWITCHES, [(*row[:3], self._lines(row[3]), *row[4:]) for row in rows], SwitchRow)
+        return self.records(_SWITCHES, [(*row[:3], self.lines(row[3]), *row[4:]) for row in rows], SwitchRow)
 
     def unpack(self, run: int, directory: Path) -> None:
         """Extract the run's copy of its order into `directory`, over older files."""
@@ -321,7 +321,8 @@ class Journal:
             cell = error.errors(include_url=False)[0]
             raise self._damaged(f"cells as tagloom writes them: {cell['msg']}", shown(cell["input"])) from None
 
-    def _lines(self, text: object) -> tuple[str, ...]:
+    def lines(self, text: object) -> tuple[str, ...]:
+        """Return the lines of a cell. Raises InputError where they are none."""
         where = f"{self.path}: lines"
         return checked(_LINES, parse_json(text if isinstance(text, str) else "", where, "a list of lines"), where)
 

@@ -30,6 +30,11 @@ _POLL_SECONDS = 0.2
 _TRIES = 5
 
 
+def operator() -> str:
+    """Return the user and host of this process."""
+    return f"{getpass.getuser()}@{socket.gethostname()}"
+
+
 @dataclass(frozen=True, slots=True)
 class Holder:
     """The command that works on a fabric: the run looks for a stop request in `directory`."""
@@ -62,7 +67,7 @@ class FabricLock:
     @property
     def operator(self) -> str:
         """Return the user and host of this process."""
-        return f"{getpass.getuser()}@{socket.gethostname()}"
+        return operator()
 
     def __enter__(self) -> Self:
         """Take the lock, or raise."""

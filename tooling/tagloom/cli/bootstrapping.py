@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tagloom.adapters.channels import ConsoleChannel
     from tagloom.adapters.console_switch import LinuxConsole, NewSwitch, RouterOsConsole
     from tagloom.adapters.ssh import Access
+    from tagloom.apply.typed_lines import TypedLines
     from tagloom.cli.screen import Screen
     from tagloom.cli.words import Commands
     from tagloom.platforms.first_contact import FirstContact
@@ -327,7 +328,7 @@ def _type(
     name_console(args, screen, switch.name)
     with screen.waiting(f"typing {len(lines)} lines"):
         with console_of(args, switch, access) as line:
-            line.type(lines)
+            typed_lines(args, switch.name).type(line, lines)
         key = host_keys.fetch(switch.name, access.host, access.port, SERVER_SECONDS)
         enrolled = host_keys.enrol(known_hosts, access.host, access.port, key)
         with connect(switch.name, platform, replace(access, known_hosts=str(known_hosts))) as connection:
@@ -414,8 +415,22 @@ def console_of(args: argparse.Namespace, switch: Switch, access: Access) -> NewS
 
 def name_console(args: argparse.Namespace, screen: Screen, switch: str) -> None:
     """Name the line over which a switch's console is spoken to, and what telnet shows to all who listen."""
-    what = f"telnet {args.telnet}: passwords go there in clear" if args.telnet else f"serial {args.serial}"
-    screen.remark(f"console   {switch} over {what}")
+    in_clear = ": passwords go there in clear" if args.telnet else ""
+    screen.remark(f"console   {switch} over {_line_words(args)}{in_clear}")
+
+
+def _line_words(args: argparse.Namespace) -> str:
+    return f"telnet {args.telnet}" if args.telnet else f"serial {args.serial}" if args.serial else "ssh"
+
+
+def typed_lines(args: argparse.Namespace, switch: str) -> TypedLines:
+    """Return where it is written down what this command types at a switch. Raises InputError."""
+    from tagloom.apply.abort import JOURNAL, home_of
+    from tagloom.apply.journal import Journal
+    from tagloom.apply.typed_lines import TypedLines
+
+    command = f"tagloom {args.command} {getattr(args, 'fabric', switch)}"
+    return TypedLines(Journal(home_of(inventory_of(args)) / JOURNAL), command, switch, _line_words(args))
 
 
 def open_stream(args: argparse.Namespace, name: str) -> ConsoleChannel:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 import select
 import signal
-import socket
 import sys
 import time
 from contextlib import contextmanager
@@ -85,14 +83,14 @@ def _confirm(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.apply import abort
     from tagloom.apply.confirmations import CONFIRMED, Confirmations
     from tagloom.apply.journal import Journal
+    from tagloom.apply.lock import operator
     from tagloom.operate import confirming
     from tagloom.report import terminal
     from tagloom.report.status import confirmation_words
 
     home = abort.home_of(inventory_of(args))
     path = home / abort.JOURNAL
-    by = f"{getpass.getuser()}@{socket.gethostname()}"
-    found = confirming.confirm(Confirmations(Journal(path)), by) if path.exists() else None
+    found = confirming.confirm(Confirmations(Journal(path)), operator()) if path.exists() else None
     confirmed, shown = found is not None and found.state == CONFIRMED, found.to_json() if found else None
     screen.say(*terminal.row("confirm", confirmation_words(shown, time.time()) if shown else "nothing waits for it"))
     screen.answer({"confirmed": confirmed, "confirmation": shown})

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagloom.cli.bootstrapping import check_line, login_of, logins, name_console, open_stream, snmp_given
+from tagloom.cli.bootstrapping import check_line, login_of, logins, name_console, open_stream, snmp_given, typed_lines
 from tagloom.cli.inputs import LAB, Findings, site_of
 from tagloom.cli.screen import DEVICE_FAILED, GOOD
 from tagloom.errors import DeviceError, Finding, InputError
@@ -58,6 +58,8 @@ def _record(args: argparse.Namespace, screen: Screen) -> int:
         secrets += [snmp.community, snmp.auth_password, snmp.priv_password, snmp.user]
     known = [*secrets, args.switch]
     recorder = ModeRecorder(platform, known) if platform.has_modes else MenuRecorder(platform, known)
+    if args.try_lines:
+        recorder.written = typed_lines(args, args.switch).written
     failed = _walk(args, screen, recorder, access, list(ports), list(vlans))
     transcript = recorder.transcript()
     write_whole(args.output, json.dumps(transcript.to_json(), indent=1) + "\n")

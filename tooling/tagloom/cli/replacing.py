@@ -27,6 +27,7 @@ from tagloom.cli.bootstrapping import (
     name_console,
     network_given,
     snmp_given,
+    typed_lines,
 )
 from tagloom.cli.inputs import LAB, Findings, add_window_option, inventory_words, site_of, windows_of
 from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO, Screen
@@ -312,7 +313,7 @@ def _let_in(
     name, access = box.switch.name, box.access
     if box.line is not None:
         with screen.waiting(f"typing {len(lines)} lines"):
-            box.line.type(lines)
+            typed_lines(args, name).type(box.line, lines)
     key = host_keys.fetch(name, access.host, access.port, SERVER_SECONDS)
     new = host_keys.enrol(box.known_hosts, access.host, access.port, key, instead=args.new_key)
     payload |= {"fingerprint": key.fingerprint, "enrolled": [name] if new else [], "new_key": new}

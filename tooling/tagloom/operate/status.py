@@ -14,8 +14,9 @@ from tagloom.apply.build import fabric_file
 from tagloom.apply.confirmations import WAITING, Confirmations
 from tagloom.apply.journal import Journal
 from tagloom.apply.lock import holder
-from tagloom.apply.run_states import INTERRUPTED, RUNNING
+from tagloom.apply.run_states import DONE, FAILED, INTERRUPTED, RUNNING
 from tagloom.apply.scheduled_reloads import ScheduledReloads
+from tagloom.apply.typed_lines import typed
 from tagloom.operate import prepare
 from tagloom.operate.clock_document import read_clock
 from tagloom.operate.repair_runs import is_repair
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from tagloom.apply.journal import Run
     from tagloom.apply.scheduled_reloads import ScheduledReload
     from tagloom.apply.site import Site
+    from tagloom.apply.typed_lines import Typed
     from tagloom.errors import Finding
     from tagloom.operate.clock_document import ClockDocument
     from tagloom.operate.repair_runs import Poll
@@ -116,12 +118,14 @@ def recorded(home: Path) -> Recorded:
 def sent_log(home: Path, most: int) -> list[dict[str, Any]]:
     """Return the newest runs, `most` at most, with who began each and which lines every switch was sent in it.
 
+    What was typed outside a run, at consoles and for a trial, stands among them, of kind "typed".
+
     Nothing of a switch's own text stands in a journal, and secrets among the operator's own lines are masked there.
     """
     if not (home / JOURNAL).exists():
         return []
     journal, free = Journal(home / JOURNAL), not at_work(home)
-    return [
+    runs = [
         {
             **run.to_json(),
             "state": INTERRUPTED if free and run.state == RUNNING else run.state,
@@ -146,6 +150,28 @@ def sent_log(home: Path, most: int) -> list[dict[str, Any]]:
         }
         for run in journal.runs()[:most]
     ]
+    both = [*runs, *map(_typed_entry, typed(journal)[:most])]
+    return sorted(both, key=lambda each: datetime.fromisoformat(each["began"]), reverse=True)[:most]
+
+
+def _typed_entry(each: Typed) -> dict[str, Any]:
+    state = INTERRUPTED if each.ended is None else FAILED if each.error else DONE
+    row = {"switch": each.switch, "wave": 0, "state": state, "lines": list(each.lines), "sent": each.sent}
+    at = moment(each.began if each.ended is None else each.ended)
+    return {
+        "run": "",
+        "kind": "typed",
+        "state": state,
+        "wave": 0,
+        "waves": 0,
+        "source": "",
+        "command": each.command,
+        "by": each.operator,
+        "began": moment(each.began),
+        "ended": moment(each.ended),
+        "note": each.place,
+        "switches": [row | {"error": each.error, "at": at}],
+    }
 
 
 def _last(journal: Journal) -> Run | None:

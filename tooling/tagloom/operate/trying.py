@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from tagloom.apply.interrupts import counted
+from tagloom.apply.typed_lines import Typing
 from tagloom.errors import DeviceError, Finding, InputError
 from tagloom.platforms.anonymous import Scrubber
 from tagloom.records.change import difference
@@ -26,7 +28,9 @@ TRIED_MAC = 0x02_00_00_00_0F_FE
 
 
 class Console(Protocol):
-    """What is asked of a connection; every method raises DeviceError."""
+    """What is asked of a connection; every method raises DeviceError. `sent` are the lines that it took."""
+
+    sent: list[str]
 
     def ask(self, line: str) -> str:
         """Return the answer to a line that changes nothing, an error among them."""
@@ -40,12 +44,17 @@ class Console(Protocol):
 SomeConsole = TypeVar("SomeConsole", bound=Console)
 
 
+def _unwritten(lines: Sequence[str]) -> AbstractContextManager[Typing]:
+    del lines
+    return nullcontext(Typing())
+
+
 @dataclass
 class Recorder(Generic[SomeConsole]):
     """What is written down of one switch of a model; `private` are words known to be secret, `heard` its raw bytes.
 
     `not_asked` says of contexts why no help was asked for there. `tried_on` is what a switch held before a trial that
-    was not seen to be undone.
+    was not seen to be undone; `written` writes down what is about to be typed.
     """
 
     platform: Platform
@@ -54,6 +63,7 @@ class Recorder(Generic[SomeConsole]):
     clock: Callable[[], float] = time.monotonic
     not_asked: dict[str, str] = field(default_factory=dict)
     tried_on: SwitchState | None = None
+    written: Callable[[Sequence[str]], AbstractContextManager[Typing]] = _unwritten
     _pages: list[Page] = field(default_factory=list)
     _scrubber: Scrubber = field(default_factory=Scrubber)
     _running: str = ""  # what shows the running configuration
@@ -142,9 +152,13 @@ class Recorder(Generic[SomeConsole]):
     def _type(self, console: SomeConsole, here: SwitchState, there: SwitchState) -> str:
         """Send what leads from one state to another, and write it down; return what went wrong, "" for nothing."""
         lines = render_commands(self.platform, difference(here, there), here)
-        begin = self.clock()
+        begin, took = self.clock(), len(console.sent)
         try:
-            answers = console.send(lines)
+            with self.written(lines) as typing:
+                try:
+                    answers = console.send(lines)
+                finally:
+                    typing.sent = min(len(lines), len(console.sent) - took)
         except DeviceError as error:
             self._pages.append(Page(TRIED, "", error.command, self._scrubber.clean(error.text), self.clock() - begin))
             return f"{error.command!r} was answered {error.text!r}"

@@ -10,7 +10,7 @@ SHOWN_CHARACTERS = 1000  # of an answer, in an error
 _WORD = r'("[^"\n]*"|\S+)'
 # Each is looked for by itself, since a line may hold several secrets.
 _SECRETS = tuple(
-    re.compile(rf"(?i)({before}){_WORD}")
+    re.compile(rf"(?i){before}(?={_WORD})")  # looked ahead for, since a secret may be a word that another stands behind
     for before in (
         r"\bpassword (?:(?:role|level) \S+ |encrypted |(?:irreversible-)?cipher |simple |hash )*",
         r"\bsnmp-server community ",
@@ -49,9 +49,25 @@ def scrub(text: str) -> str:
     >>> print(scrub("username plant password 0123 level 15 encrypted"))
     username plant password <hidden> level 15 encrypted
     """
-    for pattern in _SECRETS:
-        text = pattern.sub(r"\1<hidden>", text)
-    return text
+    pieces, end = [], 0
+    for first, last in _places(text):
+        pieces += [text[end:first], "<hidden>"]
+        end = last
+    return "".join([*pieces, text[end:]])
+
+
+def _places(text: str) -> list[tuple[int, int]]:
+    """Return where the secrets of a text are, in order, none within another; all are looked for in the text itself.
+
+    What is hidden first would hide from others what they stand behind: a secret may end as their word does.
+    """
+    found = sorted({(m.start(1), -m.end(1), m.start()) for pattern in _SECRETS for m in pattern.finditer(text)})
+    places: list[tuple[int, int]] = []
+    for first, last, word in found:
+        inside = places and places[-1][0] < word < places[-1][1]  # a word within a secret is none of the switch's
+        if (not places or first >= places[-1][1]) and not inside:
+            places.append((first, -last))
+    return places
 
 
 def shown(answer: str, most: int = SHOWN_CHARACTERS) -> str:
@@ -68,5 +84,4 @@ def secrets_in(line: str) -> list[str]:
     """
     if _PROSE.match(line):
         return []
-    found = {(match.start(2), match[2]) for pattern in _SECRETS for match in pattern.finditer(line)}
-    return [word for _, word in sorted(found)]
+    return [line[first:last] for first, last in _places(line)]

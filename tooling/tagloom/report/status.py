@@ -100,7 +100,8 @@ def log_lines(log: Sequence[Mapping[str, Any]], *, whole: bool) -> list[str]:
         for each in run["switches"]:
             of, error = len(each["lines"]), f": {each['error']}" if each["error"] else ""
             text = count(of, "line") if each["sent"] == of else f"{each['sent']} of {count(of, 'line')}"
-            lines += row("", f"{each['switch']} took {text} in wave {each['wave']}{error}")
+            where = f"over {run['note']}" if run["kind"] == "typed" else f"in wave {each['wave']}"
+            lines += row("", f"{each['switch']} took {text} {where}{error}")
             lines += [f"            {line}" for line in each["lines"] if whole]
     return lines
 
