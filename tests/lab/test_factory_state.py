@@ -589,6 +589,7 @@ def test_another_key_than_the_enrolled_one_is_refused_with_the_command_that_take
     (place / "known_hosts").write_text(f"[127.0.0.1]:{port} {other.get_name()} {other.get_base64()}\n")
     page = bootstrap(capfd, place, "--switch", "s0", *lines_of(factory, 0, "serial"), expect=2)
     (finding,) = page["findings"]
+    assert "1 finding; the lines of s0 were typed" in page["said"]
     assert f"ssh-keygen -R '[127.0.0.1]:{port}' -f {place}/known_hosts" in finding["actual"]
 
 

@@ -112,6 +112,20 @@ def test_a_box_from_the_factory_takes_the_place_of_a_dead_switch_and_nobody_else
     )
 
 
+def test_a_replacement_that_ends_at_the_console_says_that_ports_are_shut_and_how_to_go_on(terminal):
+    process.fault(terminal.rack, "s1", "factory")
+    process.quirks(terminal.rack, {"s1": {"reject_line": "ip ssh server"}})
+    text = terminal.answer("replace", "s1", *console(terminal, "--new-key"), expect=3)["error"]["text"]
+    assert "the ports to s1 stay shut until the same command again and --used" in text
+    process.quirks(terminal.rack, {"s1": {"reject_line": ""}})
+    failed = terminal.answer("status", "--offline", "--log", 1, expect=0)["log"][0]["switches"][0]
+    assert (failed["state"], failed["lines"][failed["sent"]]) == ("failed", "ip ssh server")
+    assert terminal.answer("replace", "s1", *console(terminal, "--new-key"), expect=1)["advice"] == ["--used"]
+    page = terminal.answer("replace", "s1", *console(terminal, "--new-key", "--used"))
+    assert (page["failed"], page["hitless"]) == ([], True)
+    assert terminal.answer("lab", "ping")["lost"] == 0
+
+
 KINS = ["n-series", "powerconnect-6248", "powerconnect-5548", "cisco-sg300-28", "cisco-cbs350-24t-4g"]
 KINS += ["hpe-5130-24g-4sfp", "huawei-s5731-s24t4x"]
 

@@ -267,6 +267,10 @@ def test_backups_in_git_are_committed_where_a_switch_changed(terminal):
         told = subprocess.run(words, cwd=terminal.home / "kept", capture_output=True, text=True, check=True)
         return told.stdout.splitlines()
 
+    (terminal.home / "kept").mkdir(mode=0o755)
+    first = terminal.answer("backup", "--git", "-o", "kept", "--secrets")
+    assert not [path for path in (terminal.home / "kept").rglob("*") if path.stat().st_mode & 0o077]
+    shutil.rmtree(terminal.home / "kept")
     first = terminal.answer("backup", "--git", "-o", "kept")
     assert (first["backup"], first["changed"]) == ("kept", ["s0", "s1", "s2"])
     terminal.type("s1", "interface ethernet g9", "description door", "exit")

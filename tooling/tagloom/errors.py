@@ -48,12 +48,12 @@ class TagloomError(Exception):
 
 
 class InputError(TagloomError):
-    """The input is wrong: all findings at once, nothing was changed."""
+    """The input is wrong: all findings at once; `done` says what had been done all the same, mostly nothing."""
 
     exit_status = 2
 
-    def __init__(self, findings: Iterable[Finding]) -> None:
-        self.findings = tuple(findings)
+    def __init__(self, findings: Iterable[Finding], done: str = "nothing was changed") -> None:
+        self.findings, self.done = tuple(findings), done
         super().__init__("\n".join(map(str, self.findings)))
 
 

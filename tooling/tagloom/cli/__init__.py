@@ -111,7 +111,7 @@ def _run(words: list[str]) -> int:  # noqa: PLR0911 - an exit status for each ki
         return _answered(run(args, screen), command, screen)
     except InputError as error:
         pages = pages_for(error.findings, command, args)
-        return _bad_input(error.findings, screen, pages, "; nothing was changed")
+        return _bad_input(error.findings, screen, pages, f"; {error.done}")
     except PlanError as error:
         screen.remark(
             f"no        {error.rule}",

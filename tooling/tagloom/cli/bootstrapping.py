@@ -330,11 +330,15 @@ def _type(
         with console_of(args, switch, access) as line:
             typed_lines(args, switch.name).type(line, lines)
         key = host_keys.fetch(switch.name, access.host, access.port, SERVER_SECONDS)
-        enrolled = host_keys.enrol(known_hosts, access.host, access.port, key)
+        typed = f"the lines of {switch.name} were typed"
+        try:
+            enrolled = host_keys.enrol(known_hosts, access.host, access.port, key)
+        except InputError as error:
+            raise InputError(error.findings, typed) from None
         with connect(switch.name, platform, replace(access, known_hosts=str(known_hosts))) as connection:
             wrong = mistaken(switch.model, connection.identity(), switch.name)
     if wrong:
-        raise InputError(wrong)
+        raise InputError(wrong, typed)
     left = factory_user_left(switch, access, known_hosts)
     if not is_looked_in(access, inventory):
         screen.remark(f"note      pushes look in ~/.ssh/known_hosts: give all hosts tagloom_known_hosts: {known_hosts}")

@@ -102,7 +102,7 @@ def _replace(args: argparse.Namespace, screen: Screen) -> int:
             _end_early(args, screen, payload, len(lines), status)
             return status
         if not args.check:
-            _let_in(args, screen, box, lines, payload)
+            _let_in_or_say(args, screen, box, lines, payload)
     return _join(args, screen, replace(site, run=f"{site.run}-join"), build, payload)
 
 
@@ -299,6 +299,22 @@ def _end_early(args: argparse.Namespace, screen: Screen, payload: dict[str, Any]
         payload["next"] = " ".join([*words, "(the same, without --check)"])
     screen.say(f"next      {payload['next']}")
     screen.answer({**pushed_payload(), **payload})
+
+
+def _let_in_or_say(
+    args: argparse.Namespace, screen: Screen, box: _Box, lines: tuple[str, ...], payload: dict[str, Any]
+) -> None:
+    """Bring the box to its first login; where that ends early, say that the ports stay shut, and how to go on."""
+    name = box.switch.name
+    used = "" if args.used or box.line is None else " and --used, since some lines may be there"
+    way = f"the ports to {name} stay shut until the same command again{used}"
+    try:
+        _let_in(args, screen, box, lines, payload)
+    except DeviceError as error:
+        raise DeviceError(name, error.command, f"{error.text}; {way}") from None
+    except KeyboardInterrupt:
+        screen.remark(way)
+        raise
 
 
 def _let_in(

@@ -65,6 +65,7 @@ def _git(directory: Path, environment: Mapping[str, str], *words: str) -> str:
         text=True,
         errors="replace",
         check=False,
+        umask=0o077,  # configurations are for their owner alone, as objects of git too
     )
     if done.returncode:
         actual = done.stderr.strip() or f"status {done.returncode}"
