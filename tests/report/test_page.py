@@ -155,6 +155,18 @@ def test_the_saving_of_a_timetable_is_said_by_the_year(site):
     assert float(said.replace(",", "")) == pytest.approx(kwh, abs=0.51)
 
 
+def test_the_yearly_saving_of_a_timetable_has_its_cost_and_its_co2(site, path):
+    said = re.search(
+        r'<p id="yearly">.*: ([\d,]+) kWh a year, ([\d,]+) EUR and ([\d,]+) kg of CO2\.', path.read_text("utf-8")
+    )
+    kwh, cost, co2 = (float(each.replace(",", "")) for each in said.groups())
+    assert cost == pytest.approx(0.3 * kwh, abs=1)
+    assert co2 == pytest.approx(0.4 * kwh, abs=1)
+    found = report(site / "b0", at_seconds=MONDAY, timetable=site / "day.yml", rates=Rates(0.3))
+    assert re.search(r"kWh a year, [\d,]+ of the price's currency\.", unescape(render(found, "now")))
+    assert "kWh a year.</p>" in render(report(site / "b0", at_seconds=MONDAY, timetable=site / "day.yml"), "now")
+
+
 def test_a_timetable_whose_days_differ_is_drawn_for_a_week_by_the_clock_on_the_wall(site):
     """Cron words as `tagloom run` understands them: ranges, weekdays, the timetable's own zone."""
     rules = '- {when: "0 7 * * 1-5", settings: all-on}\n- {when: "30 19 * * *", settings: night.json}\n'
@@ -309,6 +321,9 @@ def test_bars_are_as_long_as_their_numbers(path, site):
         assert long == pytest.approx([100 * x / max(before, after) for x in (before, after)])
         assert name in path.read_text("utf-8")
     assert "CO2 of one run" in groups
+    intervals = [bar.interval for group in groups.values() for bar in group.bars if bar.interval]
+    assert intervals
+    assert not [words for words in intervals if len(set(re.findall(r"[\d.]+", words))) < 2], "both ends read the same"
 
 
 def test_load_is_shown_of_capacity_and_beside_the_busiest(path):
@@ -377,6 +392,28 @@ def test_the_mouse_switches_colours_states_and_trees(browser, path):
     browser.click("#less")
     browser.click("#k0")
     assert browser.ask("document.querySelector('#k0').getAttribute('aria-selected')") == "true"
+
+
+def warm(browser, selector):
+    """Return whether a line is red or orange: the colours of a link that is nearly full."""
+    stroke = browser.ask(f"getComputedStyle(document.querySelector({selector!r})).stroke")
+    red, _, blue = (int(each) for each in re.findall(r"\d+", stroke)[:3])
+    return red > blue
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_a_load_is_alarming_of_capacity_alone(browser, path, site, run, dark):
+    """A plan without traffic loads its links evenly, and the busiest link of a trickle is idle: neither is red."""
+    assert run("report", site / "b0", "-o", site / "counts.html")[0] == 0
+    browser.open(site / "counts.html", dark=dark)
+    assert "host pairs" in browser.ask("document.querySelector('#legend-load').textContent")
+    assert not warm(browser, "#links .l5")
+    assert not warm(browser, "#legend-load .l5")
+    browser.open(path, dark=dark)
+    assert warm(browser, "#legend-load .l5")
+    browser.click("input[name=mode][value=busiest]")
+    assert not warm(browser, '#links [data-relative="5"]')
+    assert not warm(browser, '#legend-busiest [data-relative="5"]')
 
 
 def test_the_keyboard_reaches_all_of_it(browser, path):

@@ -139,6 +139,7 @@ def report(  # noqa: PLR0913 - what a report may be made of
         waves=tuple(waves.get("waves", ())),
         days=days,
         day=day,
+        per_kwh=rates.per_kwh if rates else (),
         left_out=tuple(left_out),
         networks=network_loads(build.fabric, build.routes, state, volume),
     )

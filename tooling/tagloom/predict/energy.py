@@ -37,6 +37,12 @@ class Rates:
     host_watts: float = 0.0
     currency: str = ""
 
+    @property
+    def per_kwh(self) -> tuple[tuple[float, str], ...]:
+        """Return what a kWh costs and emits: (amount, unit), as far as given."""
+        each = (self.price_per_kwh, self.currency or "of the price's currency"), (self.co2_kg_per_kwh, "kg of CO2")
+        return tuple((amount, unit) for amount, unit in each if amount is not None)
+
     def findings(self) -> list[Finding]:
         """Return a finding for each implausible rate: no grid emits 3 kg per kWh; units are kg, currency and watts."""
         limits = (

@@ -79,6 +79,7 @@ class Report:
     trees      the links that carry each VLAN, by its id
     waves      a rollout's waves, as in rollout.json
     day        power over the days in `days`, which then repeat; () without a timetable
+    per_kwh    what a kWh costs and emits: (amount, unit), as far as given
     left_out   what is not shown, and the option that would show it
     networks   those of the hosts, if there are several; their loads add up to `load`
     """
@@ -104,5 +105,6 @@ class Report:
     waves: tuple[dict[str, Any], ...] = ()
     days: tuple[str, ...] = ()
     day: tuple[PowerStep, ...] = ()
+    per_kwh: tuple[tuple[float, str], ...] = ()
     left_out: tuple[str, ...] = ()
     networks: tuple[NetworkLoad, ...] = ()

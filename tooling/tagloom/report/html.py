@@ -324,7 +324,7 @@ def _power(report: Report) -> Chart | None:
 
 
 def _yearly(report: Report) -> str:
-    """Return what the timetable saves in a year, its days repeated, beside all links on; "" without a timetable."""
+    """Return what the timetable saves in a year beside all links on, and its worth; "" without a timetable."""
     if not report.day or report.forecast.watts_before is None:
         return ""
     begins = [step.at_seconds for step in report.day]
@@ -332,7 +332,9 @@ def _yearly(report: Report) -> str:
     full = report.forecast.watts_before.value
     mean = float(np.average([step.watts for step in report.day], weights=spans))
     saved = (full - mean) * HOURS_A_YEAR / 1000.0
-    return f"{mean:,.1f} W on average, {100 * (1 - mean / full):.1f} % less than all links on: {saved:,.0f} kWh a year."
+    worth = " and ".join(f"{saved * amount:,.0f} {unit}" for amount, unit in report.per_kwh)
+    said = f"{mean:,.1f} W on average, {100 * (1 - mean / full):.1f} % less than all links on: {saved:,.0f} kWh a year"
+    return f"{said}, {worth}." if worth else f"{said}."
 
 
 def _gap_chart(report: Report) -> Chart:

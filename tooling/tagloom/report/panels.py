@@ -220,8 +220,8 @@ def _pair(payload: Mapping[str, Any], key: str, name: str, scale: float, unit: s
 
 
 def _interval(payload: Mapping[str, Any], key: str, scale: float, unit: str) -> str:
-    low, high = payload["intervals"].get(key, (0.0, 0.0))
-    return f"{_amount(low * scale, '')} to {_amount(high * scale, unit)}" if low != high else ""
+    low, high = (_amount(end * scale, "") for end in payload["intervals"].get(key, (0.0, 0.0)))
+    return f"{low} to {high} {unit}".rstrip() if low != high else ""
 
 
 def _amount(value: float, unit: str) -> str:
