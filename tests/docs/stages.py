@@ -131,7 +131,7 @@ def two_logins(directory):
             (directory / name).mkdir()
             logins[name] = KeyLogin(directory / name, shlex.join(stage.hosts[host]))
         (directory / "ssh_config").write_text("".join(login.host_lines(name) for name, login in logins.items()))
-        stage.words["--hosts n1"] = "--ssh 'ssh -F ssh_config' --hosts n1"
+        stage.words["--ends n1"] = "--ssh 'ssh -F ssh_config' --ends n1"
         yield stage
         for login in logins.values():
             login.close()
@@ -152,7 +152,7 @@ def sleeping_link(_directory):
         policy = ["near", "far", "20e-3", "8e-3", "4e-3"]
         made.start(made.middle, [sys.executable, "-P", "-m", "tagloom.lab.sleeping_link", *policy])
         stage = between(made)
-        stage.words["idle-gap --connect"] = "idle-gap --from 0.012 --to 0.04 --gaps 12 --repeats 6 --connect"
+        stage.words["idle-gap --connect"] = "idle-gap --shortest 0.012 --longest 0.04 --gaps 12 --repeats 6 --connect"
         yield stage
 
 

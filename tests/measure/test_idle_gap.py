@@ -111,7 +111,7 @@ def test_predict_takes_the_file_the_probe_wrote(answer, tmp_path):
         ([], ["measure idle-gap"]),
         (["--connect", "192.0.2.1"], ["peer"]),
         (["--emulate", "1,2"], ["--emulate"]),
-        (["--emulate", "1e-3,182e-6,60e-6", "--from", "0.01", "--repeats", "1"], ["--from", "--repeats"]),
+        (["--emulate", "1e-3,182e-6,60e-6", "--shortest", "0.01", "--repeats", "1"], ["--shortest", "--repeats"]),
         (["--emulate", "1e-3,182e-6,60e-6", "--baseline", "/dev/null"], ["/dev/null"]),
     ],
     ids=["none", "stranger", "policy", "gaps", "baseline"],

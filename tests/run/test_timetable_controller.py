@@ -492,7 +492,7 @@ def test_the_command_narrates_once_and_finds_everything_wrong_at_once(home, caps
     assert main([*words, "--every", "soon", "--hold", "-1", "--raise-above", "0.1", "--metrics-port", "x"]) == 2
     page = json.loads(capsys.readouterr().out)
     where = [each["where"].rpartition("/")[2] for each in page["findings"]]
-    assert where == ["--every", "--hold", "--metrics-port", "--lower-below and --raise-above", "night.json: off"]
+    assert where == ["--every", "--lower-after", "--metrics-port", "--lower-below and --raise-above", "night.json: off"]
 
 
 def test_it_ends_when_told_to(home):

@@ -88,7 +88,7 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
     every = checked(lambda: seconds_of(args.every), 0.0)
     repair_every = checked(lambda: seconds_of(args.repair_every, "--repair-every"), 0.0)
     hook = checked(lambda: EventHook(args.on_event), None) if args.on_event else None
-    hold = checked(lambda: seconds_of(args.hold, "--hold", least=0.0), 0.0)
+    hold = checked(lambda: seconds_of(args.hold, "--lower-after", least=0.0), 0.0)
     listening = checked(lambda: listening_at(args.metrics_port, "--metrics-port"), None) if args.metrics_port else None
     all_found.findings += _wrong_shares(args)
     table = checked(lambda: read_timetable(args.timetable, args.timezone), None)
@@ -328,7 +328,12 @@ def add(commands: Commands) -> None:
         help="load of every channel below which links may go off (default 0.35)",
     )
     run.add_argument(
-        "--hold", default="10m", metavar="TIME", help="time below that load before links go off again (default 10m)"
+        "--lower-after",
+        "--hold",
+        dest="hold",
+        default="10m",
+        metavar="TIME",
+        help="time below that load before links go off again (default 10m)",
     )
     run.add_argument(
         "--requests", type=Path, metavar="DIR", help="directory of jobs' requests (default: requests in --state)"

@@ -25,7 +25,7 @@ def _measure_pingpong(args: argparse.Namespace, screen: Screen) -> int:
 
     modes = [args.serve, args.local, args.connect, args.hosts, args.read, args.protocol == "mpi"]
     if sum(map(bool, modes)) != 1:
-        words = "one of --local, --connect HOST, --hosts A B, --serve, --read FILE, --protocol mpi"
+        words = "one of --local, --connect HOST, --ends A B, --serve, --read FILE, --protocol mpi"
         raise InputError([Finding("measure pingpong", words, "none or several")])
     allowed = peer.networks(args.network)
     if args.serve:
@@ -296,8 +296,17 @@ def add(commands: Commands) -> None:  # noqa: PLR0915 - a statement for each opt
     measure = commands.add("measure", _measure_pingpong, "measure hosts, links and power")
     verbs = Commands(measure, "pingpong|power|idle-gap|rps|messages", "measure")
     keep = Parser(add_help=False)
-    keep.add_argument("--keep", type=Path, metavar="FILE", help="append the numbers to this SQLite file")
-    keep.add_argument("--fabric", default="", metavar="NAME", help="what is measured, as the kept rows shall call it")
+    keep.add_argument(
+        "--store", "--keep", dest="keep", type=Path, metavar="FILE", help="append the numbers to this SQLite file"
+    )
+    keep.add_argument(
+        "--name",
+        "--fabric",
+        dest="fabric",
+        default="",
+        metavar="NAME",
+        help="name of the fabric that is measured, kept with the numbers",
+    )
     keep.add_argument("--csv", type=Path, metavar="FILE", help="write the numbers as CSV")
     meter = Parser(add_help=False)
     meter.add_argument(
@@ -350,11 +359,16 @@ def add(commands: Commands) -> None:  # noqa: PLR0915 - a statement for each opt
         help="with --serve: address, one of a --network (default loopback)",
     )
     ping.add_argument(
-        "--hosts", nargs=2, metavar=("A", "B[=ADDRESS]"), help="start both ends over SSH, by keys; B listens at ADDRESS"
+        "--ends",
+        "--hosts",
+        dest="hosts",
+        nargs=2,
+        metavar=("A", "B[=ADDRESS]"),
+        help="start both ends over SSH, by keys; B listens at ADDRESS",
     )
-    ping.add_argument("--ssh", default="", metavar="COMMAND", help="with --hosts: ssh and its options")
+    ping.add_argument("--ssh", default="", metavar="COMMAND", help="with --ends: ssh and its options")
     ping.add_argument(
-        "--remote", default="tagloom", metavar="COMMAND", help="with --hosts: the tagloom command on the hosts"
+        "--remote", default="tagloom", metavar="COMMAND", help="with --ends: the tagloom command on the hosts"
     )
     ping.add_argument(
         "--protocol", choices=["tcp", "udp", "mpi"], default="tcp", help="default tcp; mpi under mpirun -np 2"
@@ -406,8 +420,12 @@ def add(commands: Commands) -> None:  # noqa: PLR0915 - a statement for each opt
     )
     gap.add_argument("--namespaces", action="store_true", help="emulate with real frames in network namespaces (root)")
     gap.add_argument("--protocol", choices=["udp", "tcp"], default="udp", help="default udp")
-    gap.add_argument("--from", dest="first", type=float, default=0.5e-3, metavar="S", help="least gap (default 0.0005)")
-    gap.add_argument("--to", dest="last", type=float, default=4e-3, metavar="S", help="longest gap (default 0.004)")
+    gap.add_argument(
+        "--shortest", "--from", dest="first", type=float, default=0.5e-3, metavar="S", help="least gap (default 0.0005)"
+    )
+    gap.add_argument(
+        "--longest", "--to", dest="last", type=float, default=4e-3, metavar="S", help="longest gap (default 0.004)"
+    )
     gap.add_argument("--gaps", type=int, default=36, metavar="N", help="gaps in the first look (default 36)")
     gap.add_argument("--repeats", type=int, default=40, metavar="N", help="messages after each gap (default 40)")
     gap.add_argument("--time-limit", type=float, default=300.0, metavar="S", help="seconds of the probe (default 300)")

@@ -195,7 +195,9 @@ def add(commands: Commands) -> None:
             verb.add_argument("kind", nargs="?", metavar="KIND", help="the fault, see above")
             verb.add_argument("--at", type=int, metavar="N", help="strike at the Nth line from now on")
             verb.add_argument("--line", metavar="REGEX", help="count these lines only (default: lines that configure)")
-            verb.add_argument("--after", type=float, metavar="S", help="strike after S seconds, without --at")
+            verb.add_argument(
+                "--delay", "--after", dest="after", type=float, metavar="S", help="strike after S seconds, without --at"
+            )
             verb.add_argument("--for", type=float, dest="lasts", metavar="S", help="how long (default: until mended)")
             verb.add_argument("--port", metavar="P", help="the port whose cable is pulled or loses frames")
         if name in ("console", "play", "manner"):

@@ -51,7 +51,7 @@ EXAMPLES = {
     "hosts import": "tagloom hosts import /etc/ethers fabric.yml --check",
     "eee": "tagloom eee --phy 10GBASE-T --load 0.1 --idle-timeout 0 --frame-bytes 1500",
     "measure": "tagloom measure pingpong --local",
-    "measure pingpong": "tagloom measure pingpong --local --np-out np.out --keep lab.db",
+    "measure pingpong": "tagloom measure pingpong --local --np-out np.out --store lab.db",
     "measure idle-gap": "tagloom measure idle-gap --emulate 1e-3,182e-6,60e-6 -o eee.yml",
     "measure rps": "tagloom measure rps --namespaces",
     "measure power": "tagloom measure power --meter wattsup:/dev/ttyUSB0 --calibrate --seconds 60",

@@ -382,8 +382,8 @@ class Gaps:
 def check_gaps(gaps: Gaps) -> None:
     """Raise InputError with all findings if the gaps are invalid."""
     rows = (
-        ("--from", gaps.first_seconds, 1e-6, gaps.last_seconds),
-        ("--to", gaps.last_seconds, 1e-6, 1.0),
+        ("--shortest", gaps.first_seconds, 1e-6, gaps.last_seconds),
+        ("--longest", gaps.last_seconds, 1e-6, 1.0),
         ("--repeats", gaps.repeats, 3, 10_000),
         ("--gaps", gaps.coarse, 8, 1000),
         ("--time-limit", gaps.time_limit_seconds, 0.1, peer.SESSION_SECONDS),
