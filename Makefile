@@ -65,9 +65,9 @@ test-long: $(READY) ## all cases and campaigns, every law on examples drawn anew
 	@$(PYTEST) $(LONG_ORDER) --minutes $(LONG_MINUTES) tests/laws --hypothesis-profile explore
 	@$(if $(filter 0,$(LONG_MUTANTS)),,$(BIN)/python tests/mutants/run.py --sample $(LONG_MUTANTS))
 
-# Each page has a rack of its own, so tests of one file need not stay together.
-pages: $(READY) ## run the console blocks of README and docs/ that take long
-	@$(PYTEST) --dist load -m long tests/docs/test_console_blocks.py
+# Each page has a rack of its own, so tests of one file need not stay together. The site is read where `make docs` was run.
+pages: $(READY) ## what a reader meets and takes long: console blocks, a newcomer's path by README alone, the site in a browser
+	@$(PYTEST) --dist load -m long tests/docs
 
 SAMPLE := 240
 SEED := 1

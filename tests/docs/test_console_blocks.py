@@ -39,6 +39,18 @@ def test_what_is_not_run_says_why():
     assert [where.partition(":")[0] for where in reasons] == ["README.md"]
 
 
+FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
+TYPED = re.compile(r"^ *(?:\$ |(?:sudo )?(?:tagloom|make|pip|apt|ansible\S*|mpirun|git) )", re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_what_is_typed_stands_in_console_blocks_alone(page):
+    """So it is run: a block of another kind, or one inside a list, is not."""
+    for margin, kind, text in FENCE.findall(page.read_text("utf-8")):
+        if kind in {"sh", "bash", "shell", "console"} or TYPED.search(text):
+            assert (margin, kind) == ("", "console"), text
+
+
 def test_a_target_that_stands_for_a_command_runs_it():
     makefile = (ROOT / "Makefile").read_text("utf-8")
     for target, words in TARGETS.items():

@@ -27,6 +27,7 @@ HOW_TO = {
     "read a forecast": "forecasts.md",
     "add a family": "adding-a-family.md",
 }
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md"))]
 EXPLAINED = ("tags", "deadlock", "waves", "eee")
 LOADED = re.compile(
     r"""<(?:script|img|iframe|source|video)[^>]*\ssrc=["']?(?:https?:)?//|<link[^>]*stylesheet[^>]*//"""
@@ -59,6 +60,13 @@ def test_an_explanation_has_a_drawing_of_our_own(name):
     assert (ROOT / "docs/explanation" / drawing).is_file()
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_what_stands_inside_an_item_of_a_list_is_read_as_such(page):
+    """Python's Markdown asks for four blanks: with fewer, a block ends the list, and its numbers begin anew."""
+    text = re.sub(r"(?ms)^```.*?^```$", "", page.read_text("utf-8"))
+    assert re.findall(r"(?m)^ {1,3}(?:```|\||[-*] |\d+\. ).*", text) == []
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     if find_spec("mkdocs") is None or find_spec("material") is None:
@@ -88,11 +96,11 @@ def test_every_page_that_is_listed_is_built_and_none_loads_anything_from_elsewhe
 
 @pytest.mark.long
 @pytest.mark.skipif(chromium() is None, reason="needs a browser, of Debian's chromium")
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_a_browser_reads_it_without_a_network(site, tmp_path, dark):
+def test_a_browser_reads_it_without_a_network_in_the_colours_of_the_system(site, tmp_path):
     page = Browser(tmp_path / "browser")
+    names = ("index.html", "tutorial.html", "explanation/tags.html", "reference/commands.html")
     try:
-        for name in ("index.html", "tutorial.html", "explanation/tags.html", "reference/commands.html"):
+        for name, dark in zip(names * 2, (False, True, True, False) * 2, strict=True):
             page.open(site / name, dark=dark)
             assert {urlsplit(each).scheme for each in page.asked} <= {"file", "data", "blob"}
             assert page.ask("getComputedStyle(document.body).backgroundColor") == (
