@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 RING = (
     "name: ring\nmodel: powerconnect-5324\nshape: {family: ring, dims: [3], parallel: 2}\n"
-    'switches:\n  s0: {address: 192.0.2.10}\nhosts:\n  h0: {mac: "02:00:00:00:00:10"}\n'
+    'switches:\n  s0: {address: 192.0.2.10}\nhosts:\n  h0: {mac: "02:00:00:00:00:10", mac_prefix: "52:54:00"}\n'
     'links:\n  - {ends: ["s0:g1", "s2:g3"], speed: 100, state: up}\n'
 )
 GOING = "\n  - {ends: ['s3:g1', 's0:g20']}"  # a switch that only the older of two fabrics has

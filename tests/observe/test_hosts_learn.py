@@ -67,7 +67,15 @@ def test_hosts_without_an_address_get_the_one_that_is_learnt_and_the_rest_of_the
     path = file("hosts:\n  # the gateway\n  h2: {mac: 001e.c900.0002}   # card of May\n")
     status, page = answer("hosts", "learn", path, "-i", rack)
     assert (status, page["findings"], page["changed"], page["unknown"], page["silent"]) == (0, [], [], [], [])
-    learned = {"host": "h0", "mac": MACS["h0"], "macs": [MACS["h0"]], "before": None, "where": "s0:g5", "moved": False}
+    learned = {
+        "host": "h0",
+        "mac": MACS["h0"],
+        "macs": [MACS["h0"]],
+        "before": None,
+        "where": "s0:g5",
+        "moved": False,
+        "migrated": [],
+    }
     assert page["learned"][0] == learned
     assert [each["host"] for each in page["learned"]] == ["h0", "h1", "h3"]
     assert (page["wrote"], page["invented"], page["hosts"]) == (str(path), 0, 4)
@@ -96,7 +104,7 @@ def test_another_address_than_the_files_is_named_and_written_when_asked_for(rack
     status, page = answer("hosts", "learn", path, "-i", rack)
     assert status == 1
     changed = {"host": "h1", "mac": MACS["h1"], "macs": [MACS["h1"]], "before": "00:1e:c9:ff:ff:ff"}
-    assert page["changed"] == [{**changed, "where": "s1:1/g5", "moved": False}]
+    assert page["changed"] == [{**changed, "where": "s1:1/g5", "moved": False, "migrated": []}]
     assert [each["where"] for each in page["findings"]] == ["h1 at s1:1/g5"]
     assert macs_of(path) == WANTED | {"h1": 0x001E_C9FF_FFFF}
     status, shown, _ = run("hosts", "learn", path, "-i", rack, "--replace")
@@ -183,7 +191,15 @@ def test_a_host_that_moved_is_named_and_its_place_is_written_when_asked_for(rack
     path = file(MOVED, reserved="")
     status, page = answer("hosts", "learn", path, "-i", rack)
     assert (status, page["unknown"], page["silent"], page["wrote"]) == (1, [], [], "")
-    moved = {"host": "x", "mac": STRANGER, "macs": [STRANGER], "before": STRANGER, "where": "s2:g20", "moved": True}
+    moved = {
+        "host": "x",
+        "mac": STRANGER,
+        "macs": [STRANGER],
+        "before": STRANGER,
+        "where": "s2:g20",
+        "moved": True,
+        "migrated": [],
+    }
     assert page["changed"] == [moved]
     assert [each["where"] for each in page["findings"]] == ["x at s3:g12"]
     assert answer("hosts", "learn", path, "-i", rack, "--replace")[0] == 0
@@ -341,6 +357,7 @@ def _learn_of_a_machine(rack, file, answer):
             "before": MACS["h3"],
             "where": "s3:g5",
             "moved": False,
+            "migrated": [],
         }
     ]
     assert f'h3: {{mac: ["{MACS["h3"]}", "{MACHINE}"]}}' in path.read_text()

@@ -25,6 +25,20 @@ def parse_mac(text: str) -> int:
     return int(digits, 16)
 
 
+def parse_mac_prefix(text: str) -> str:
+    """Return the beginning of MAC addresses, one to five octets in any usual spelling, as `format_mac` writes it.
+
+    Raises ValueError for anything else.
+
+    >>> parse_mac_prefix("52-54-00"), parse_mac_prefix("0242.AC")
+    ('52:54:00', '02:42:ac')
+    """
+    digits = text.strip().replace(":", "").replace("-", "").replace(".", "").lower()
+    if not re.fullmatch(r"([0-9a-f]{2}){1,5}", digits):
+        raise ValueError(f"no beginning of a MAC address: {text!r}")
+    return ":".join(digits[i : i + 2] for i in range(0, len(digits), 2))
+
+
 def is_host_address(mac: int) -> bool:
     """Return whether a MAC address can be a network card's: an individual one (IEEE 802-2014, 8.2.2), and not 0.
 

@@ -27,12 +27,13 @@ from tagloom.errors import Finding, TagloomError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from tagloom.observe.addresses import ReadPages
     from tagloom.platforms import Platform
     from tagloom.read.fabric_addresses import FabricText
-    from tagloom.records.addresses import AddressChanges
+    from tagloom.records.addresses import AddressChanges, HostList
+    from tagloom.records.fabric import Fabric
 
 FORMATS = ("auto", "ethers", "dnsmasq", "isc", "kea", "slurm", "ansible", "netbox")
 
@@ -42,7 +43,7 @@ def _learn(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.read.fabric_addresses import FabricText
 
     if args.watch:
-        return _watch(args, screen)
+        return _watch_switches(args, screen)
     file = FabricText(args.fabric)
     source, take = _source(args), {"change": args.replace, "several": args.several}
     if source == "ssh":
@@ -81,55 +82,95 @@ def _pages(args: argparse.Namespace) -> ReadPages:
     return read
 
 
-def _watch(args: argparse.Namespace, screen: Screen) -> int:
-    """Read again and again, until two readings show the same change; write the rollout that follows it."""
-    from tagloom import pipeline
-    from tagloom.observe import learn, refuse_other_hosts
-    from tagloom.pipeline.addressing import propose
+def _watch_switches(args: argparse.Namespace, screen: Screen) -> int:
+    """Watch what switches learn."""
+    from tagloom.observe import learn
     from tagloom.read.fabric_addresses import FabricText
-    from tagloom.report import terminal
-    from tagloom.share import share_directory
 
     found = Findings()
-    every = found.of(lambda: seconds_of(args.every), 0.0)
     file = found.of(lambda: FabricText(args.fabric))
-    old = found.of(lambda: pipeline.read_build(args.watch))
-    if args.proposal is None:
-        found.findings.append(Finding("--watch", "--proposal DIR beside it", "none"))
-    else:
-        found.findings += pipeline.occupied(args.proposal, "rollout.json")
-    wrong = [flag for flag in ("output", "check", "replace") if getattr(args, flag)]
-    found.findings += [Finding(f"--{flag}", "none: --watch writes no fabric file", f"--{flag}") for flag in wrong]
-    if args.count is not None and args.count < 1:
-        found.findings.append(Finding("--count", "1 or more", str(args.count)))
     if args.over == "ssh":
         found.findings.append(Finding("--over", "snmp: --watch reads over SNMP alone", "ssh"))
-    if file is not None and old is not None:
-        found.of(lambda: refuse_other_hosts(file.fabric, old.fabric, str(args.watch)))
     settings = found.of(lambda: snmp_settings_of(args, args.inventory or LAB))
-    found.end()
+    watch = _Watch(args, file, found, "learn")
     agents = settings.agents(file.fabric)
-    before: object = None
     with snmp_reader(args, settings) as snmp:
+        return watch.end(
+            args, screen, lambda: learn(file.fabric, agents, snmp.ask, change=True, several=args.several), "SNMP"
+        )
+
+
+def _watch_list(args: argparse.Namespace, screen: Screen) -> int:
+    """Watch what a list of hosts says."""
+    from tagloom.observe import import_list
+    from tagloom.read.fabric_addresses import FabricText
+
+    found = Findings()
+    file = found.of(lambda: FabricText(args.fabric))
+    listed = _list_of(args, found)
+    watch = _Watch(args, file, found, f"import {args.file}")
+
+    def read() -> AddressChanges:
+        return import_list(file.fabric, listed(file.fabric), change=True, several=args.several)
+
+    return watch.end(args, screen, read, "the list")
+
+
+class _Watch:
+    """Readings of hosts' addresses, until two in succession show the same change, and the rollout that follows it."""
+
+    def __init__(self, args: argparse.Namespace, file: Any, found: Findings, words: str) -> None:
+        from tagloom import pipeline
+        from tagloom.observe import refuse_other_hosts
+
+        self._every = found.of(lambda: seconds_of(args.every), 0.0)
+        old = found.of(lambda: pipeline.read_build(args.watch))
+        if args.proposal is None:
+            found.findings.append(Finding("--watch", "--proposal DIR beside it", "none"))
+        else:
+            found.findings += pipeline.occupied(args.proposal, "rollout.json")
+        wrong = [flag for flag in ("output", "check", "replace") if getattr(args, flag)]
+        found.findings += [Finding(f"--{flag}", "none: --watch writes no fabric file", f"--{flag}") for flag in wrong]
+        if args.count is not None and args.count < 1:
+            found.findings.append(Finding("--count", "1 or more", str(args.count)))
+        if file is not None and old is not None:
+            found.of(lambda: refuse_other_hosts(file.fabric, old.fabric, str(args.watch)))
+        found.end()
+        self._file: FabricText = file
+        self._old, self._words = old, words
+
+    def end(self, args: argparse.Namespace, screen: Screen, read: Callable[[], AddressChanges], source: str) -> int:
+        """Read until something changes, write its rollout, and answer."""
+        from tagloom.pipeline.addressing import propose
+        from tagloom.report import terminal
+        from tagloom.share import share_directory
+
+        before: object = None
         for reading in itertools.count(1):
-            with screen.waiting(f"reading {len(file.fabric.live)} switches"):
-                changes = learn(file.fabric, agents, snmp.ask, change=True, several=args.several)
+            with screen.waiting(f"reading addresses of {len(self._file.fabric.hosts)} hosts"):
+                changes = read()
             seen = changes.to_write(change=True)
             if (seen and seen == before) or reading == args.count or screen.unheard:
                 break
             before = seen
-            time.sleep(every)
-    rollout: dict[str, Any] = {}
-    if seen and seen == before:
-        with screen.waiting("planning, ordering and proving waves"):
-            rollout = propose(old, seen, share_directory() / "templates", args.proposal)
-    payload = {**_page(file, changes, "SNMP"), "wrote": str(args.proposal) if rollout else "", "rollout": rollout}
-    screen.say(*terminal.address_lines(payload, changes.findings))
-    if rollout:
-        screen.say(*terminal.rollout_lines(rollout), f"wrote     {args.proposal}/")
-        screen.say(f"next      tagloom apply {args.proposal}, then tagloom hosts learn {args.fabric} --replace")
-    screen.answer(payload)
-    return NO if seen else DEVICE_FAILED if changes.failed else NO if changes.findings else GOOD
+            time.sleep(self._every)
+        rollout: dict[str, Any] = {}
+        if seen and seen == before:
+            with screen.waiting("planning, ordering and proving waves"):
+                rollout = propose(self._old, seen, share_directory() / "templates", args.proposal)
+        payload = {
+            **_page(self._file, changes, source),
+            "wrote": str(args.proposal) if rollout else "",
+            "rollout": rollout,
+        }
+        screen.say(*terminal.address_lines(payload, changes.findings))
+        if rollout:
+            screen.say(*terminal.rollout_lines(rollout), f"wrote     {args.proposal}/")
+            several = " --several" if args.several else ""
+            again = f"{self._words} {args.fabric} --replace{several}"
+            screen.say(f"next      tagloom hosts {again}, then tagloom apply {args.proposal}")
+        screen.answer(payload)
+        return NO if seen else DEVICE_FAILED if changes.failed else NO if changes.findings else GOOD
 
 
 def _page(file: FabricText, changes: AddressChanges, source: str) -> dict[str, Any]:
@@ -145,24 +186,37 @@ def _page(file: FabricText, changes: AddressChanges, source: str) -> dict[str, A
 
 
 def _import(args: argparse.Namespace, screen: Screen) -> int:
-    from tagloom.adapters.netbox import is_url
     from tagloom.observe import import_list
     from tagloom.read.fabric_addresses import FabricText
-    from tagloom.read.host_lists import netbox_list, read_host_list
 
+    if args.watch:
+        return _watch_list(args, screen)
     found = Findings()
     file = found.of(lambda: FabricText(args.fabric))
-    netbox = found.of(lambda: netbox_of(args.file)) if is_url(args.file) else None
-    listed: Any = None if is_url(args.file) else found.of(lambda: read_host_list(Path(args.file), args.format))
+    read = _list_of(args, found)
     found.end()
-    if netbox is not None:
-        with screen.waiting("reading NetBox"):
-            devices = netbox.devices_named([host.name for host in file.fabric.hosts])
-            interfaces = netbox.of_devices("dcim/interfaces", [each["id"] for each in devices])
-        listed = netbox_list(interfaces, args.file)
+    with screen.waiting("reading the list"):
+        listed = read(file.fabric)
     return _end(
         args, screen, file, import_list(file.fabric, listed, change=args.replace, several=args.several), listed.kind
     )
+
+
+def _list_of(args: argparse.Namespace, found: Findings) -> Callable[[Fabric], HostList]:
+    """Return what reads the list: of a NetBox what it has of a fabric's hosts, else the file, which is read at once."""
+    from tagloom.adapters.netbox import is_url
+    from tagloom.read.host_lists import netbox_list, read_host_list
+
+    if not is_url(args.file):
+        first = [found.of(lambda: read_host_list(Path(args.file), args.format))]
+        return lambda _fabric: first.pop() if first else read_host_list(Path(args.file), args.format)
+    netbox = found.of(lambda: netbox_of(args.file))
+
+    def of_netbox(fabric: Fabric) -> HostList:
+        devices = netbox.devices_named([host.name for host in fabric.hosts])
+        return netbox_list(netbox.of_devices("dcim/interfaces", [each["id"] for each in devices]), args.file)
+
+    return of_netbox
 
 
 def _end(
@@ -186,6 +240,21 @@ def _end(
         screen.say(f"check     {terminal.count(len(new), 'address')} would be written; nothing was")
     screen.answer(payload)
     return DEVICE_FAILED if changes.failed else NO if changes.findings or changes.made_up else GOOD
+
+
+def _watch_words(verb: argparse.ArgumentParser, what: str) -> None:
+    """Add the options of repeated readings."""
+    verb.add_argument(
+        "--watch",
+        type=Path,
+        metavar="BUILD",
+        help=f"read repeatedly until {what} changes; then write the rollout from BUILD, which runs",
+    )
+    verb.add_argument("--proposal", type=Path, metavar="DIR", help="with --watch: directory of the proven rollout")
+    verb.add_argument(
+        "--every", default="60s", metavar="TIME", help="with --watch: time between two readings (default 60s)"
+    )
+    verb.add_argument("--count", type=int, metavar="N", help="with --watch: exit after N readings without a change")
 
 
 def _file_words() -> Parser:
@@ -218,17 +287,7 @@ def add(commands: Commands) -> None:
         help="how the tables are read (default auto: SNMP, and the command line where it is not set up or shows none)",
     )
     learn.add_argument("fabric", type=Path, metavar="FABRIC", help=fabric)
-    learn.add_argument(
-        "--watch",
-        type=Path,
-        metavar="BUILD",
-        help="read repeatedly until a host's address or port changes; then write the rollout from BUILD, which runs",
-    )
-    learn.add_argument("--proposal", type=Path, metavar="DIR", help="with --watch: directory of the proven rollout")
-    learn.add_argument(
-        "--every", default="60s", metavar="TIME", help="with --watch: time between two readings (default 60s)"
-    )
-    learn.add_argument("--count", type=int, metavar="N", help="with --watch: exit after N readings without a change")
+    _watch_words(learn, "a host's address or port")
     listed = verbs.add("import", _import, "take addresses from a list of hosts", words)
     kinds = "the list, a directory of Ansible's facts (JSON), or the URL of a NetBox (its token: TAGLOOM_NETBOX_TOKEN)"
     listed.add_argument("file", metavar="FILE", help=kinds)
@@ -236,3 +295,4 @@ def add(commands: Commands) -> None:
     listed.add_argument(
         "--format", choices=FORMATS, default="auto", help="format of the list (default: recognised by its text)"
     )
+    _watch_words(listed, "what it says of a host")

@@ -112,7 +112,7 @@ def write_order(directory: Path, order: Order) -> None:
 
 def host_of(said: Mapping[str, Any]) -> Host:
     """Return a host from its fields as JSON holds them."""
-    return Host(**{**said, "also": tuple(said["also"])})
+    return Host(**{**said, "also": tuple(said["also"]), "prefixes": tuple(said["prefixes"])})
 
 
 def read_order(directory: Path) -> Order:

@@ -1,6 +1,6 @@
 """Turn SNMP answers into records, and compare them with earlier ones, plans and cabling."""
 
-from tagloom.observe.addresses import import_list, learn, learned_addresses, refuse_other_hosts
+from tagloom.observe.addresses import import_list, learn, learned_addresses, refuse_other_hosts, with_changes
 from tagloom.observe.cabling import Cabling, Unreached, cabling_of, differences, discovery_payload, next_agents
 from tagloom.observe.compare import disagreements
 from tagloom.observe.dead_parts import dead_parts, ports_up
@@ -46,5 +46,6 @@ __all__ = [
     "rates_between",
     "refuse_other_hosts",
     "snapshot_payload",
+    "with_changes",
     "with_links_lost",
 ]

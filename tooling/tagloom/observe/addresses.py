@@ -12,6 +12,7 @@ from tagloom.observe.objects import LEARNED
 from tagloom.observe.readings import observe_all
 from tagloom.platforms.port_names import port_name
 from tagloom.records.addresses import AddressChange, AddressChanges, SeenAddress
+from tagloom.records.fabric import FIRST_INVENTED_MAC
 from tagloom.units import format_mac, is_host_address
 
 if TYPE_CHECKING:
@@ -140,9 +141,12 @@ def choose(
     """Return the changes that found addresses make to a fabric, if they are beyond doubt.
 
     A host with a single address that no other host has takes it. The file's addresses stay if one is among those found.
-    A host whose addresses are at a free port instead has moved there. `at` names each host in findings, `wanted` says
-    what a host without any address lacks, and `unread` are hosts that could not be observed. If the file has another
-    address or place, `change` takes the new one. With `several` a host takes all addresses found, besides the file's.
+    A host whose addresses are at a free port instead has moved there. Addresses that begin as a host's `prefixes` are
+    those of machines, which come beside its own, and go where another such host of its network shows them.
+
+    `at` names each host in findings, `wanted` says what a host without any address lacks, and `unread` are hosts that
+    could not be observed. If the file has another address or place, `change` takes the new one. With `several` a host
+    takes all addresses found, besides the file's.
     """
     hosts = {host.name: host for host in fabric.hosts}
     owner = {mac: fabric.hosts[h].name for mac, h in fabric.host_of_mac.items()}
@@ -162,33 +166,74 @@ def choose(
     twice = {mac: places for mac, places in of_mac.items() if len([n for n in places if n in hosts]) > 1}
     for mac, places in twice.items():
         findings.append(Finding(format_mac(mac), "one host", " and ".join(sorted({at.get(n, n) for n in places}))))
+    migrated = _migrated(hosts, owner, of_host, twice.keys(), unread)
     silent: list[str] = []
     made_up: list[str] = []
     for name, host in hosts.items():
         new = {mac: where for mac, where in of_host[name].items() if mac not in host.macs}
-        sure = tuple(mac for mac in new if mac not in twice)
+        sure = [mac for mac in new if mac not in twice]
         if host.uplink:
             continue  # who is behind it is nobody's to name
-        if not of_host[name] and name not in unread and name not in chosen:
+        machines = [mac for mac in sure if host.takes(mac) and (mac not in owner or migrated.get(mac) == name)]
+        gone = [mac for mac in host.macs if mac in migrated]
+        kept = [] if host.invented else [mac for mac in host.macs if mac not in gone]
+        own = [mac for mac in of_host[name] if not host.takes(mac)]
+        if not of_host[name] and not gone and name not in unread and name not in chosen:
             silent.append(name)
             if host.invented:
                 findings.append(Finding(at[name], wanted, "none"))
-        elif several or len(new) == len(of_host[name]) == len(host.macs) == 1:
-            if sure:
-                macs = sure if host.invented else (*host.macs, *sure) if several else ()
-                before = None if host.invented else host.mac
-                chosen[name] = AddressChange(name, sure[0], before, new[sure[0]], several=macs if len(macs) > 1 else ())
-        elif new:
-            unknown += [SeenAddress(mac, where, name) for mac, where in new.items()]
-            if len(new) == len(of_host[name]):
-                found_macs = " and ".join(format_mac(mac) for mac in new)
+        if several:
+            new_macs = [*kept, *sure]
+        elif len(own) == len(_own(host)) == 1 and own[0] in new:
+            card = own if own[0] in sure else [mac for mac in kept if not host.takes(mac)]
+            new_macs = [*card, *(mac for mac in kept if host.takes(mac)), *machines]
+        else:
+            new_macs = [*kept, *machines]
+            rest = {mac: where for mac, where in new.items() if mac not in machines}
+            unknown += [SeenAddress(mac, where, name) for mac, where in rest.items()]
+            if own and all(mac in rest for mac in own):
+                found_macs = " and ".join(format_mac(mac) for mac in rest)
                 expected = "one address, or that of the fabric file among them (--several takes all)"
                 findings.append(Finding(at[name], expected, found_macs))
+        if new_macs != ([] if host.invented else list(host.macs)) and name not in chosen:
+            mac = next((mac for mac in new_macs if mac not in kept), gone[0] if gone else 0)
+            where = new.get(mac) or of_host[migrated[mac]][mac]
+            before, with_others = None if host.invented else host.mac, (*gone, *(m for m in machines if m in migrated))
+            several_macs = None if new_macs == [mac] else tuple(new_macs)
+            chosen[name] = AddressChange(name, mac, before, where, several=several_macs, migrated=with_others)
         made_up += [name] if host.invented and of_host[name] and not new else []
     seen = AddressChanges(
         unknown=tuple(unknown), silent=tuple(silent), findings=tuple(findings), made_up=tuple(made_up)
     )
     return _settle(fabric, chosen, seen, at, change)
+
+
+def _own(host: Host) -> list[int]:
+    """Return a host's addresses but those of machines that come and go."""
+    return [mac for mac in host.macs if not host.takes(mac)]
+
+
+def _migrated(
+    hosts: Mapping[str, Host],
+    owner: Mapping[int, str],
+    of_host: Mapping[str, Mapping[int, str]],
+    twice: Collection[int],
+    unread: Collection[str],
+) -> dict[int, str]:
+    """Return the host at whose port each machine was found that the fabric has at another, by the machine's address.
+
+    Both hosts take such addresses and are of one network, and the former one was read and shows it no more.
+    """
+    return {
+        mac: name
+        for name, found in of_host.items()
+        for mac in found
+        if (was := owner.get(mac, name)) != name
+        and hosts[was].takes(mac)
+        and hosts[name].takes(mac)
+        and hosts[was].network == hosts[name].network
+        and not (mac in twice or was in unread)
+    }
 
 
 def _stranger(each: SeenAddress, owner: Mapping[int, str]) -> Finding:
@@ -211,9 +256,11 @@ def _moved(hosts: Mapping[str, Host], found: list[SeenAddress], away: Mapping[in
     chosen = {}
     for each in found:
         name = away.get(each.mac, "")
+        if name and hosts[name].takes(each.mac) and not all(map(hosts[name].takes, hosts[name].macs)):
+            continue  # a machine on it, not the host itself
         if name and not each.host and not each.name and len(of_host[name]) == len(of_port[each.where]) == 1:
             mac, macs = hosts[name].mac, hosts[name].macs
-            chosen[name] = AddressChange(name, mac, mac, each.where, moved=True, several=macs if len(macs) > 1 else ())
+            chosen[name] = AddressChange(name, mac, mac, each.where, moved=True, several=macs)
     return chosen
 
 
@@ -222,7 +269,18 @@ def _settle(
 ) -> AddressChanges:
     """Return the chosen changes as learned and changed, without those that would give two hosts one address."""
     findings = list(rest.findings)
-    added = {name for name, each in chosen.items() if each.before is None or each.adds}
+    added = {name for name, each in chosen.items() if each.adds or (each.before is None and not each.migrated)}
+    findings += [
+        Finding(
+            format_mac(mac),
+            f"{at[name]}, as the fabric file has it",
+            f"seen at {next(each.where for each in chosen.values() if mac in each.migrated and mac in each.macs)}"
+            " (--replace writes it)",
+        )
+        for name, left in chosen.items()
+        for mac in left.migrated
+        if not change and mac not in left.macs
+    ]
     findings += [
         Finding(
             at[name],
@@ -230,7 +288,7 @@ def _settle(
             f"{f'seen at {each.where}' if each.moved else format_mac(each.mac)} (--replace writes it)",
         )
         for name, each in chosen.items()
-        if not change and each.before is not None and name not in added
+        if not change and each.before is not None and name not in added and not each.migrated
     ]
     written = {name: each for name, each in chosen.items() if change or name in added}
     while True:
@@ -243,7 +301,10 @@ def _settle(
             break
         for name, (mac, other) in clash.items():
             written.pop(name)
-            chosen.pop(name)
+            refused = set(chosen.pop(name).migrated)
+            for both in [each.host for each in chosen.values() if not refused.isdisjoint(each.migrated)]:
+                written.pop(both, None)
+                chosen.pop(both)
             findings.append(
                 Finding(at[name], "an address of its own", f"{format_mac(mac)} (that of {other} in the file)")
             )
@@ -270,3 +331,22 @@ def refuse_other_hosts(fabric: Fabric, other: Fabric, where: str) -> None:
             Finding(f"{where}: {name}", f"as the fabric file has it: {ours.get(name)}", str(theirs.get(name)))
             for name in unlike
         )
+
+
+def with_changes(fabric: Fabric, changes: Collection[AddressChange]) -> Fabric:
+    """Return a fabric whose hosts have the addresses and places of these changes, in every network of their ports.
+
+    A host that is left without an address gets the one that reading the fabric file would make up.
+    """
+    by_name = {each.host: each for each in changes}
+    hosts = []
+    for h, host in enumerate(fabric.hosts):
+        if (each := by_name.get(host.name.partition("@")[0])) is not None:
+            if each.moved:
+                name, _, word = each.where.partition(":")
+                s = fabric.index[name]
+                host = replace(host, switch=s, port=platforms.of(fabric.switches[s]).port_number(word) or host.port)  # noqa: PLW2901 - the same host
+            macs = each.macs or (FIRST_INVENTED_MAC + h,)
+            host = replace(host, mac=macs[0], also=macs[1:])  # noqa: PLW2901
+        hosts.append(host)
+    return replace(fabric, hosts=tuple(hosts))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tagloom import platforms
 from tagloom.errors import PlanError
+from tagloom.observe import with_changes
 from tagloom.pipeline.files import write_rollout
 from tagloom.pipeline.planning import plan
 from tagloom.pipeline.rollouts import rollout_between
@@ -25,15 +24,7 @@ def propose(old: Build, changes: Collection[AddressChange], templates: Path, dir
     Links and paths stay as in the build, as far as possible. Raises InputError for changes that do not fit the build,
     PlanError if no rollout is proven.
     """
-    fabric, hosts = old.fabric, {host.name: host for host in old.fabric.hosts}
-    for each in changes:
-        host = hosts[each.host]
-        if each.moved:
-            name, _, word = each.where.partition(":")
-            s = fabric.index[name]
-            host = replace(host, switch=s, port=platforms.of(fabric.switches[s]).port_number(word) or host.port)
-        hosts[each.host] = replace(host, mac=each.macs[0], also=each.macs[1:])
-    fabric = replace(fabric, hosts=tuple(hosts.values()))
+    fabric = with_changes(old.fabric, changes)
     new, proof, _ = plan(
         fabric,
         templates,

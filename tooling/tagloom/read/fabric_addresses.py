@@ -44,7 +44,10 @@ class FabricText:
         """
         text = with_hosts(self.text, {each.host: each.keys for each in changes}, str(self.path))
         fabric = parse_fabric(text, str(self.path))
-        written = {host.name: (host.macs, port_name(fabric, host.switch, host.port)) for host in fabric.hosts}
+        written = {
+            host.name: (() if host.invented else host.macs, port_name(fabric, host.switch, host.port))
+            for host in fabric.hosts
+        }
         for each in changes:
             macs, place = written.get(each.host, ((), ""))
             if macs != each.macs or (each.moved and place != each.where):

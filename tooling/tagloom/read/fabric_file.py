@@ -35,7 +35,7 @@ from tagloom.read.fabric_form import (
 from tagloom.records.fabric import DEFAULT_NETWORK, FIRST_INVENTED_MAC, Fabric, Host, Link, Management, Shape, Switch
 from tagloom.storage.document import YAML_BYTES, parse_yaml, shown
 from tagloom.storage.text import read_text
-from tagloom.units import format_mac, parse_mac, split_address
+from tagloom.units import format_mac, parse_mac, parse_mac_prefix, split_address
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,8 +73,8 @@ class _Draft:
     """Gather a fabric while it is read: by name until the end, so that parts can override the family."""
 
     switches: dict[str, Switch] = field(default_factory=dict)
-    # name -> switch, port, MAC addresses, whether it is an uplink
-    hosts: dict[str, tuple[str, int, tuple[int, ...], bool]] = field(default_factory=dict)
+    # name -> switch, port, MAC addresses, whether it is an uplink, prefixes of addresses that come and go
+    hosts: dict[str, tuple[str, int, tuple[int, ...], bool, tuple[str, ...]]] = field(default_factory=dict)
     links: list[_Cable] = field(default_factory=list)
     link_forms: list[str] = field(default_factory=list)  # how each link is named in a finding
     reserved: dict[str, set[int]] = field(default_factory=dict)  # switch -> ports that nothing of the fabric may take
@@ -281,7 +281,7 @@ class _Reader:
         h = 0
         for s in layout.with_hosts:
             for _ in range(shape.hosts):
-                draft.hosts[f"h{h}"] = (f"s{s}", next_port(s), (FIRST_INVENTED_MAC + h,), False)
+                draft.hosts[f"h{h}"] = (f"s{s}", next_port(s), (FIRST_INVENTED_MAC + h,), False, ())
                 h += 1
         return True
 
@@ -434,7 +434,7 @@ class _Reader:
             part = given or HostForm()
             path: Path_ = ("hosts", name)
             invented = (FIRST_INVENTED_MAC + len(draft.hosts),)
-            switch, port, macs, _ = draft.hosts.get(name, ("", None, invented, False))
+            switch, port, macs, _, _ = draft.hosts.get(name, ("", None, invented, False, ()))
             if part.switch is not None and part.switch != switch:
                 switch, port = part.switch, None
             if switch not in draft.switches:
@@ -444,9 +444,12 @@ class _Reader:
                 port = self._port((*path, "port"), draft.switches[switch], part.port)
             elif port is None:
                 self.find((*path, "port"), f"the port of {switch} that the host is plugged in", "none")
-            own = self._macs((*path, "mac"), part.mac) if part.mac is not None else () if part.uplink else macs
+            prefixes = self._prefixes((*path, "mac_prefix"), part)
+            own = () if part.uplink else macs
+            if part.mac or (part.mac is not None and not prefixes):
+                own = self._macs((*path, "mac"), part.mac)
             if port is not None and (own or (part.uplink and part.mac is None)):
-                draft.hosts[name] = (switch, port, own, part.uplink)
+                draft.hosts[name] = (switch, port, own, part.uplink, prefixes)
 
     def _networks(self, key: str, said: dict[str, list[str]], form: FabricForm, draft: _Draft) -> dict[str, str]:
         """Return the network of each host that one names: frames of a host's port are told apart by nothing else."""
@@ -477,6 +480,27 @@ class _Reader:
             twice = next(mac for mac in found if found.count(mac) > 1)
             self.find(path, "addresses that differ", f"{format_mac(twice)} twice")
         return found if len(found) == len(macs) else ()
+
+    def _prefixes(self, path: Path_, part: HostForm) -> tuple[str, ...]:
+        """Return how addresses begin that come and go at a host's port, without those that are wrong."""
+        found: list[str] = []
+        invented = format_mac(FIRST_INVENTED_MAC)[: len("02:00:00")]
+        for text in part.mac_prefix:
+            try:
+                prefix = parse_mac_prefix(text)
+            except ValueError:
+                self.find(path, 'one to five hex pairs, such as "52:54:00"', f'"{text}"')
+                continue
+            if int(prefix[:2], 16) & 1:
+                self.find(path, "the beginning of individual addresses", f'that of group addresses "{text}"')
+            elif prefix.startswith(invented) or invented.startswith(prefix):
+                self.find(path, "another beginning than that of addresses that tagloom makes up", f'"{text}"')
+            elif prefix in found:
+                self.find(path, "beginnings that differ", f"{prefix} twice")
+            found.append(prefix)
+        if found and part.uplink:
+            self.find(path, "none at an uplink, whose addresses nobody knows", " ".join(found))
+        return tuple(found)
 
     def _mac(self, path: Path_, text: str) -> int | None:
         try:
@@ -516,7 +540,7 @@ class _Reader:
         links = self._barred(form, draft, links)
         hosts: list[Host] = []
         owner: dict[int, str] = {}
-        for name, (switch, port, macs, uplink) in draft.hosts.items():
+        for name, (switch, port, macs, uplink, prefixes) in draft.hosts.items():
             label = f"hosts.{name}"
             self._take(taken, overfull, draft, switch, port, label)
             for mac in macs:
@@ -525,7 +549,8 @@ class _Reader:
                     self.find(("hosts", name, "mac"), "a MAC address of its own", actual)
             network = draft.networks.get(name, DEFAULT_NETWORK) if form.networks else ""
             networks = network, draft.former_networks.get(name)
-            hosts.append(Host(name, index[switch], port, macs[0] if macs else 0, macs[1:], uplink, *networks))
+            known = macs[0] if macs else 0, macs[1:], uplink
+            hosts.append(Host(name, index[switch], port, *known, *networks, prefixes=prefixes))
         hosts = _with_tags(hosts, draft, self._tags(form, draft))
         self._overfull(overfull, draft)
         dead = {index[name] for name, switch in draft.switches.items() if not switch.up}

@@ -61,6 +61,7 @@ class HostForm(Form):
     switch: str | None = None
     port: str | None = None
     mac: Annotated[list[str], PlainValidator(_texts)] | None = None
+    mac_prefix: Annotated[list[str], PlainValidator(_texts)] = []
     uplink: bool = False
 
 

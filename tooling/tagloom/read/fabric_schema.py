@@ -49,6 +49,7 @@ WORDS = {
         "switch": "The switch it is plugged in.",
         "port": "The port it is plugged in, in the model's words or as gN.",
         "mac": "Its MAC address, which static entries pin; or several.",
+        "mac_prefix": "How addresses begin that come and go at its port (virtual machines): `hosts` learns them.",
         "uplink": "Whether its port leads to addresses that nobody knows: a gateway, a campus.",
     },
     "LinkForm": {
@@ -90,7 +91,9 @@ def fabric_schema() -> dict[str, Any]:
     for pattern, part in share.items():
         share[pattern] = {"anyOf": [part, schema["$defs"]["NetworkForm"]["properties"]["hosts"]]}
     text, texts = {"type": "string"}, {"type": "array", "items": {"type": "string"}}
-    schema["$defs"]["HostForm"]["properties"]["mac"] |= {"anyOf": [text, texts, {"type": "null"}]}
+    host = schema["$defs"]["HostForm"]["properties"]
+    host["mac"] |= {"anyOf": [text, texts, {"type": "null"}]}
+    host["mac_prefix"] |= {"anyOf": [text, texts]}
     for key in ("flow_control", "eee", "spanning_tree"):  # YAML 1.1 reads a bare on or off as a boolean
         plain = schema["properties"][key]
         said = {word: plain.pop(word) for word in ("description", "default") if word in plain}

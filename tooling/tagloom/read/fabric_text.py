@@ -119,7 +119,8 @@ def _own_ways(fabric: Fabric, network: str) -> str:
 def _addresses(host: Host) -> str:
     macs = [f'"{format_mac(mac)}"' for mac in host.macs]
     said = macs[0] if len(macs) == 1 else f"[{', '.join(macs)}]"
-    return (f", mac: {said}" if macs else "") + (", uplink: true" if host.uplink else "")
+    prefixes = f", mac_prefix: [{', '.join(map(quoted, host.prefixes))}]" if host.prefixes else ""
+    return (f", mac: {said}" if macs else "") + prefixes + (", uplink: true" if host.uplink else "")
 
 
 _LINK_STATE = {(True, False): "", (False, False): ", state: down", (False, True): ", state: dead"}

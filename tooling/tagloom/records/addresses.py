@@ -49,7 +49,8 @@ class AddressChange:
     """A host's new address, the one in the fabric file (None if tagloom made it up), and its evidence.
 
     `where` is the port that shows the address, or the line that names it. A host that has `moved` must be plugged in
-    there. `several` are all addresses that the host must have, () if it is this one alone.
+    there. `several` are all addresses that the host must have, None if it is this one alone. `migrated` are those of
+    machines that came to the host from another, or left it for another: the other's change belongs to it.
     """
 
     host: str
@@ -57,24 +58,25 @@ class AddressChange:
     before: int | None
     where: str
     moved: bool = False
-    several: tuple[int, ...] = ()
+    several: tuple[int, ...] | None = None
+    migrated: tuple[int, ...] = ()
 
     @property
     def macs(self) -> tuple[int, ...]:
         """Return the addresses that the host must have."""
-        return self.several or (self.mac,)
+        return (self.mac,) if self.several is None else self.several
 
     @property
     def adds(self) -> bool:
         """Return whether the addresses are added to those of the fabric file, which stay."""
-        return self.before in self.several and not self.moved
+        return self.before in (self.several or ()) and not self.moved and not self.migrated
 
     @property
     def keys(self) -> dict[str, str | list[str]]:
         """Return the keys that the fabric file must have for the host."""
         if not self.moved:
             macs = [format_mac(mac) for mac in self.macs]
-            return {"mac": macs if len(macs) > 1 else macs[0]}
+            return {"mac": macs[0] if len(macs) == 1 else macs}
         switch, _, port = self.where.partition(":")
         return {"switch": switch, "port": port}
 
@@ -88,6 +90,7 @@ class AddressChange:
             "before": before,
             "where": self.where,
             "moved": self.moved,
+            "migrated": [format_mac(mac) for mac in self.migrated],
         }
 
 

@@ -73,7 +73,8 @@ class Host:
     `network` names the host network it belongs to: only hosts of one network may reach each other. `former_network` is
     that of the other fabric, where one stands for what two have, as between the waves of a rollout; None for the same.
     `tag` is the VLAN id that its network's frames have at its port, 0 for none. A port that carries several networks
-    has a host for each: the first of them bears the name, each other is `beside` it, as NAME@NETWORK.
+    has a host for each: the first of them bears the name, each other is `beside` it, as NAME@NETWORK. `prefixes` are
+    those of addresses that come and go there, as of virtual machines: "52:54:00".
     """
 
     name: str
@@ -85,6 +86,7 @@ class Host:
     network: str = ""
     former_network: str | None = None
     tag: int = 0
+    prefixes: tuple[str, ...] = ()
 
     @property
     def beside(self) -> bool:
@@ -100,6 +102,10 @@ class Host:
     def macs(self) -> tuple[int, ...]:
         """List all addresses at the port, the host's own first."""
         return (self.mac, *self.also) if self.mac else self.also
+
+    def takes(self, mac: int) -> bool:
+        """Return whether an address begins as those that come and go at the port."""
+        return format_mac(mac).startswith(self.prefixes) if self.prefixes else False
 
     @property
     def invented(self) -> bool:

@@ -26,7 +26,8 @@ class FabricPair:
     """Two fabrics, and which parts of one are the same in the other.
 
     A switch is the same if name and model are, a link if both its ends are. A host is the same if its port is, and one
-    of its addresses or its name: with another address it has a new card. A host that moved to another port is removed
+    of its addresses or its name: with another address it has a new card, where no other host has its old one or had
+    its new one. A host that moved to another port is removed
     from one and added to the other. Of uplinks the port alone counts. Of a port that carries several networks each is a
     host of its own, by its tag.
     """
@@ -54,7 +55,7 @@ class FabricPair:
     def hosts(self) -> dict[Member, tuple[Host, Host]]:
         """Map the port and tag of each host that both have to its old and its new record."""
         here, there = hosts_by_member(self.old), hosts_by_member(self.new)
-        elsewhere = self.old.host_of_mac.keys()
+        known = self.old.host_of_mac.keys(), self.new.host_of_mac.keys()
         return {
             place: (here[place], host)
             for place, host in there.items()
@@ -64,7 +65,11 @@ class FabricPair:
             and (
                 host.uplink
                 or not set(here[place].macs).isdisjoint(host.macs)
-                or (_machine(here[place]) == _machine(host) and elsewhere.isdisjoint(host.macs))
+                or (
+                    _machine(here[place]) == _machine(host)
+                    and known[0].isdisjoint(host.macs)
+                    and known[1].isdisjoint(here[place].macs)
+                )
             )
         }
 

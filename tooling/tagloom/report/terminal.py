@@ -436,11 +436,11 @@ def forecast_payload(forecast: Forecast, fabric: Fabric | None = None) -> dict[s
     payload["trace" if ordered else "orders"] = replayed
     payload["orders" if ordered else "trace"] = None
     payload["rate_switch"] = None if forecast.rate_switch is None else asdict(forecast.rate_switch)
-    payload["networks"] = {network.name: _network_payload(network) for network in forecast.networks}
+    payload["networks"] = {network.name: network_payload(network) for network in forecast.networks}
     return payload
 
 
-def _network_payload(network: NetworkForecast) -> dict[str, Any]:
+def network_payload(network: NetworkForecast) -> dict[str, Any]:
     """Return one network's part of a forecast, by its keys of the command line."""
     found = asdict(network)
     del found["name"]
@@ -870,6 +870,8 @@ def address_lines(payload: Mapping[str, Any], findings: Sequence[Finding]) -> li
         rows = payload[label]
         for each in rows[:SHOWN_FINDINGS]:
             before = ", moved" if each["moved"] else f", before {each['before']}" if each["before"] else ""
+            if each["migrated"]:
+                before = ", from another host" if each["mac"] in each["macs"] else ", no longer here"
             lines += row(label, f"{each['host']:<10} {each['mac']}  ({each['where']}{before})")
         if len(rows) > SHOWN_FINDINGS:
             lines += row(label, f"and {len(rows) - SHOWN_FINDINGS} more (all with --json)")

@@ -166,8 +166,16 @@ class _StatesOfBoth:
         return old, leave, add, change, _shut(clear, np.union1d(going, arriving)), end
 
     def renewed(self, state: SwitchState) -> SwitchState:
-        """Return `state` with entries for the new addresses of a host wherever there is one for its old one."""
-        changed = {was.mac: new for was, known in self.fabrics.hosts.values() if (new := _new_addresses(was, known))}
+        """Return `state` with entries for the new addresses of a host wherever there is one for its old one.
+
+        An address that another host had keeps its entries until the hosts change places.
+        """
+        had = self.fabrics.old.host_of_mac
+        changed = {
+            was.mac: new
+            for was, known in self.fabrics.hosts.values()
+            if (new := tuple(mac for mac in _new_addresses(was, known) if mac not in had))
+        }
         rows = np.isin(state.entry_mac, np.array(list(changed), np.uint64)) & np.isin(
             state.entry_vlan, state.owned_vlans
         )
