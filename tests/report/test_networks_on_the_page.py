@@ -42,6 +42,7 @@ def test_the_page_has_a_row_for_each_network(build, tmp_path, answer):
         ["storage", "2", "2", "101"],
         ["default", "1", "0", "102"],
     ]
+    assert {of["seconds_predicted"] for of in said["networks"].values()} == {None}, "no traffic, no run"
     text = page.read_text("utf-8")
     assert "No frame of a network at ports of others" in text
     assert "VLAN 101 of storage (1 links)" in text
@@ -71,7 +72,13 @@ def test_with_traffic_the_page_says_when_each_networks_bytes_are_moved(build, tm
     for name, of in said["networks"].items():
         assert of["shared_channels"] == forecast[name]["shared_channels"]
         assert of["max_channel_load"] == forecast[name]["max_channel_load_after"]
-    compute, storage, _ = rows_of(page)
+        moved = [forecast[name][f"communication_seconds_{when}"] for when in ("before", "after")]
+        assert [of[f"communication_seconds_{when}"] for when in ("before", "after")] == moved
+        for key in ("volume_bytes", "seconds_base", "seconds_predicted", "seconds_predicted_low"):
+            assert of[key] == forecast[name][key], key
+    assert [said["networks"][name]["seconds_base"] for name in ("compute", "storage", "default")] == [10, 10, None]
+    compute, storage, default = rows_of(page)
+    assert [row[11:] for row in (compute, storage, default)] == [["10 s", "10 s"], ["10 s", "10 s"], ["-", "-"]]
     assert (compute[8], storage[8]) == ("5,000", "10,000")
     assert storage[6].startswith("s0:")
     assert storage[5] == "58 %"

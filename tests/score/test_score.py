@@ -161,3 +161,30 @@ def test_bad_evidence_is_all_named_at_once_and_nothing_kept(site, answer, tmp_pa
         pass
     assert answer("score", "--store", tmp_path / "h.db")[0] == 2
     assert json.loads(json.dumps(page))["findings"]
+
+
+def test_each_networks_run_is_scored_by_itself(tmp_path, answer, run):
+    """Two networks share a channel that is slowed down: each run is longer, and measured by itself."""
+    shape = "shape: {family: mesh, dims: [3], hosts: 2}\nnetworks: {compute: [h0, h2, h4], storage: [h1, h3, h5]}\n"
+    (tmp_path / "f.yml").write_text(shape)
+    (tmp_path / "t.csv").write_text("# seconds: 10\nsource,destination,bytes\nh0,h4,400000000\nh1,h3,90000000\n")
+    (tmp_path / "slow.json").write_text(json.dumps({"off": [], "slowed": [{"ends": ["s0:g1", "s1:g1"], "mbps": 100}]}))
+    assert answer("plan", tmp_path / "f.yml", "-o", tmp_path / "b")[0] == 0
+    words = ["--traffic", tmp_path / "t.csv", "--settings", tmp_path / "slow.json", "--store", tmp_path / "s.db"]
+    status, page = answer("predict", tmp_path / "b", *words)
+    assert status == 0
+    compute, storage = (page["networks"][name] for name in ("compute", "storage"))
+    assert compute["seconds_predicted"] > storage["seconds_predicted"] > 10
+    measured = f"seconds_predicted/compute={compute['seconds_predicted']!r}"
+    wrong = f"seconds_predicted/storage={1.5 * storage['seconds_predicted_high']!r}"
+    words = ["score", "--store", tmp_path / "s.db", "--measured", measured, wrong]
+    assert answer(*words, "seconds_predicted/nobody=1")[0] == 2
+    status, scores = answer(*words)
+    assert (status, scores["scored"], scores["good"]) == (1, 2, 1)
+    rows = {row["quantity"]: (row["unit"], row["good"]) for row in scores["by_quantity"]}
+    assert rows == {"seconds_predicted/compute": ("s", 1), "seconds_predicted/storage": ("s", 0)}
+    assert "seconds_predicted/storage, s" in run(*words[:3])[1]
+    with closing(Forecasts(tmp_path / "s.db", new=False)) as kept:
+        (forecast,) = kept.forecasts()
+    moved = forecast.quantities["communication_seconds_after/storage"]
+    assert moved.value == pytest.approx(storage["communication_seconds_after"])

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tagloom.records.traffic import Traffic
 
 DERIVED = {"joules": "watts_after times seconds_predicted", "slowdown_percent": "", "saving_percent": ""}
+OUT_BPS = "out_bps"
 CARRIED = "payload bytes of the traffic over its seconds; counters count frames' headers too"
 
 
@@ -26,7 +27,9 @@ def quantities_of(
 ) -> dict[str, Quantity]:
     """Return the quantities of a forecast to store: every figure with its interval, and each channel's load.
 
-    A channel is named ``out_bps/SWITCH/PORT`` by the port number it leaves by, as SNMP counts it.
+    A channel is named ``out_bps/SWITCH/PORT`` by the port number it leaves by, as SNMP counts it. Of several networks,
+    each has its run, ``seconds_predicted/NETWORK``, and until its last byte is moved,
+    ``communication_seconds_after/NETWORK``.
     """
     found: dict[str, Quantity] = {}
     for key, source in {**payload["sources"], **DERIVED}.items():
@@ -37,13 +40,18 @@ def quantities_of(
             continue
         low, high = payload["intervals"].get(key, (None, None))
         found[key] = Quantity(float(value), low, high, source)
+    for name, network in payload["networks"].items():
+        low, high = (network[f"seconds_predicted_{end}"] for end in ("low", "high"))
+        for key, interval in (("seconds_predicted", (low, high)), ("communication_seconds_after", (None, None))):
+            if network[key] is not None and network["volume_bytes"]:
+                found[f"{key}/{name}"] = Quantity(network[key], *interval, source=payload["sources"].get(key, ""))
     if traffic is not None and traffic.seconds:
         load = channel_load(fabric, routes, traffic.volume_bytes)
         for c, scaled in enumerate(load.tolist()):
             link = fabric.links[c // 2]
             if link.up:
                 bps = 8.0 * scaled * link.capacity_mbps() / 1000.0 / traffic.seconds
-                name = f"out_bps/{fabric.switches[fabric.tail[c]].name}/{fabric.tail_port[c]}"
+                name = f"{OUT_BPS}/{fabric.switches[fabric.tail[c]].name}/{fabric.tail_port[c]}"
                 found[name] = Quantity(bps, source=CARRIED)
     return found
 
@@ -84,7 +92,8 @@ def score_payload(
     by_quantity: dict[str, list[Score]] = {}
     by_day: dict[str, list[Score]] = {}
     for each in scores:
-        by_quantity.setdefault(each.quantity.split("/")[0], []).append(each)
+        channel = each.quantity.startswith(f"{OUT_BPS}/")  # all of them are one row, each network one of its own
+        by_quantity.setdefault(OUT_BPS if channel else each.quantity, []).append(each)
         day = "" if each.at is None else datetime.fromtimestamp(each.at, UTC).strftime("%Y-%m-%d")
         by_day.setdefault(day, []).append(each)
     return {
