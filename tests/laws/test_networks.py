@@ -329,3 +329,18 @@ def test_a_fabric_of_a_rollouts_waves_is_read_back_with_both_networks_of_its_hos
     again = parse_fabric(format_fabric(between), "again")
     assert [host.networks for host in again.hosts] == [host.networks for host in between.hosts]
     assert [host.networks for host in shared_part(old, between)[0].hosts] == [h.networks for h in between.hosts]
+
+
+@pytest.mark.parametrize(("family", "dims"), [("mesh", (3,)), ("torus", (3, 3)), ("fat-tree", (2, 4, 1))])
+def test_under_renamed_vlans_a_broadcast_of_one_network_is_heard_by_another(family, dims):
+    """Why renamed is refused: past a channel that both take, one VLAN of the receiving port has frames of both."""
+    fabric = make_fabric(family, *dims, hosts=2)
+    build, proof, _ = planned(fabric, assignment="renamed")
+    assert proof.proven
+    names = [host.name for host in fabric.hosts]
+    two = make_fabric(
+        family, *dims, hosts=2, extra=f"networks: {{a: {names[::2]}, b: {names[1::2]}}}\n".replace("'", "")
+    )
+    heard = Dataplane(two, build.state).broadcast("h0").delivered_to
+    assert {two.hosts[names.index(name)].network for name in heard} == {"a", "b"}
+    assert not verify(two, build.state).isolated

@@ -47,8 +47,10 @@ JOULES_PER_KWH = 3.6e6
 MOST_HOST_WATTS = 100_000.0  # no host draws more
 
 BROADCAST_WORDS = {
-    "tree": "broadcasts take one tree, by entries for ff:ff:ff:ff:ff:ff; other group addresses may come several times",
-    "static-arp": "broadcasts may come several times: the hosts need static ARP",
+    "tree": "broadcasts (DHCP, ARP) take one tree, by entries for ff:ff:ff:ff:ff:ff; other group addresses (multicast, "
+    "IPv6 neighbour discovery) may come several times",
+    "static-arp": "broadcasts may come several times (DHCP, ARP: the hosts need static ARP), and so may other group "
+    "addresses (multicast, IPv6 neighbour discovery)",
 }
 ASSIGNMENT_WORDS = {
     "fixed": "fixed assignment",
