@@ -42,9 +42,9 @@ def quantities_of(
         found[key] = Quantity(float(value), low, high, source)
     for name, network in payload["networks"].items():
         low, high = (network[f"seconds_predicted_{end}"] for end in ("low", "high"))
-        for key, interval in (("seconds_predicted", (low, high)), ("communication_seconds_after", (None, None))):
+        for key, least, most in (("seconds_predicted", low, high), ("communication_seconds_after", None, None)):
             if network[key] is not None and network["volume_bytes"]:
-                found[f"{key}/{name}"] = Quantity(network[key], *interval, source=payload["sources"].get(key, ""))
+                found[f"{key}/{name}"] = Quantity(network[key], least, most, payload["sources"].get(key, ""))
     if traffic is not None and traffic.seconds:
         load = channel_load(fabric, routes, traffic.volume_bytes)
         for c, scaled in enumerate(load.tolist()):
