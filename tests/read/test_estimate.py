@@ -54,6 +54,22 @@ def test_loads_and_sums_of_the_estimate_are_those_counted(name, seed, filled):
     assert channel_load(fabric, routes, found.volume_bytes) == pytest.approx(expected, abs=close)
 
 
+def test_an_estimate_is_given_where_singular_values_are_not_found(monkeypatch):
+    """LAPACK may give up on nearly singular equations, as it did on a woven torus: what was fitted so far stands."""
+
+    def give_up(*_, **__):
+        raise np.linalg.LinAlgError("SVD did not converge in Linear Least Squares")
+
+    fabric = FABRICS["torus"]
+    routes = route(fabric, "auto")
+    volume = np.diag(np.full(8, 1e6), 1)  # most pairs send nothing: scaling alone is slow to meet that
+    seen = counters(fabric, routes, volume)
+    monkeypatch.setattr(np.linalg, "lstsq", give_up)
+    found = estimate(fabric, routes, seen)
+    assert np.isfinite(found.volume_bytes).all()
+    assert found.volume_bytes.sum(axis=1) == pytest.approx(volume.sum(axis=1), rel=0.05, abs=1.0)
+
+
 @examples(15)
 @given(st.integers(0, 10_000))
 def test_what_a_port_counts_is_that_of_all_networks_which_it_carries(seed):

@@ -153,7 +153,10 @@ def _fitted(x: NDArray[np.float64], rows: list[NDArray[np.int64]], sums: NDArray
             best, least = x, float(np.abs(missed).max())
         if least <= close:
             break
-        price = np.linalg.lstsq((matrix.multiply(x) @ matrix.T).toarray(), missed, rcond=1e-10)[0]
+        try:
+            price = np.linalg.lstsq((matrix.multiply(x) @ matrix.T).toarray(), missed, rcond=1e-10)[0]
+        except np.linalg.LinAlgError:  # LAPACK gave up on the singular values: counts that are nearly met stay so
+            break
         x = x * np.exp(np.clip(matrix.T @ price, -LONGEST_STEP, LONGEST_STEP))
     return best
 
