@@ -84,7 +84,9 @@ TAU = (
     '"Message size sent to node {}" 10 100 100 100 100000 \n'
 )
 NIGHT = "- {when: '0 20 * * 1-5', settings: s.json}\n- {when: '0 6 * * *', settings: all-on}\n"
-TIMETABLE = f"timezone: Europe/Berlin\ndwell_seconds: 600\nchanges_a_day: 4\nrules:\n{NIGHT}"
+TIMETABLE = (
+    f"timezone: Europe/Berlin\ndwell_seconds: 600\nchanges_a_day: 4\nreweave: auto\nreweave_gain: 0.3\nrules:\n{NIGHT}"
+)
 POWER = (
     "powerconnect-5324: {base: 20.5, per_port: {10: 0.5, 100: 0.7, 1000: 1.1}, transceiver: 0.2, source: measured}\n"
 )

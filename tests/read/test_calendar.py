@@ -9,6 +9,7 @@ import pytest
 from tagloom.errors import InputError
 from tagloom.read.calendar import due, upcoming
 from tagloom.read.timetable_file import format_timetable, read_timetable
+from tagloom.records.reweave import ReweaveLimits
 from tagloom.records.timetable import Rule, Timetable
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -130,6 +131,28 @@ def test_what_becomes_of_what_dies_stands_in_the_timetable(tmp_path, said, repai
     assert wrong == (["repair_hold_seconds"] if said else ["repair", "repair_hold_seconds"])
 
 
+def test_whether_paths_follow_the_traffic_stands_in_the_timetable(tmp_path):
+    path = tmp_path / "t.yml"
+    rules = 'rules: [{when: "0 0 * * *", settings: all-on}]\n'
+    path.write_text(rules)
+    assert (read_timetable(path).reweave, read_timetable(path).reweave_limits) == ("off", ReweaveLimits())
+    path.write_text(f"{rules}reweave: propose\nreweave_seconds: 1800\nreweave_gain: 1\n")
+    assert read_timetable(path).reweave_limits == ReweaveLimits(1800, 2, 1, 6)
+    path.write_text(
+        f"{rules}reweave: always\nreweave_seconds: 30\nreweave_intervals: 1.5\nreweave_gain: 20 %\n"
+        "reweave_changes_a_day: true\n"
+    )
+    with pytest.raises(InputError) as caught:
+        read_timetable(path)
+    assert [str(each).partition(": ")[2] for each in caught.value.findings] == [
+        "reweave: expected one of auto, propose, off, actual 'always'",
+        "reweave_changes_a_day: expected a whole number from 0 to 1000, actual True",
+        "reweave_gain: expected a number from 0.01 to 1, actual '20 %'",
+        "reweave_intervals: expected a whole number from 1 to 100, actual 1.5",
+        "reweave_seconds: expected a number from 60 to 86400, actual 30",
+    ]
+
+
 @pytest.mark.parametrize(("said", "backup"), [("", "off"), ("backup: daily\n", "daily"), ("backup: off\n", "off")])
 def test_how_often_configurations_are_kept_stands_in_the_timetable(tmp_path, said, backup):
     path = tmp_path / "day.yml"
@@ -143,7 +166,12 @@ def test_how_often_configurations_are_kept_stands_in_the_timetable(tmp_path, sai
 
 @pytest.mark.parametrize(
     "more",
-    [{}, {"repair": "off", "repair_hold_seconds": 60.0, "backup": "daily", "protect": "link"}, {"traps": ("::1", 162)}],
+    [
+        {},
+        {"repair": "off", "repair_hold_seconds": 60.0, "backup": "daily", "protect": "link"},
+        {"traps": ("::1", 162)},
+        {"reweave": "auto", "reweave_limits": ReweaveLimits(600.0, 3, 0.5, 0)},
+    ],
 )
 def test_a_timetable_that_is_written_reads_back(tmp_path, more):
     (tmp_path / "night.json").touch()

@@ -85,6 +85,8 @@ class ClockMetrics(Collector):
             "dead_links": (s.dead.dead_links, "Links that are dead"),
             "dead_switches": (s.dead.dead_switches, "Switches that are dead"),
             "pairs_cut": (s.dead.pairs_cut, "Ordered pairs of hosts that are cut off, after the last repair"),
+            "woven": (float(s.reweave.woven), "1 while paths are those planned for measured traffic"),
+            "reweave_gain": (s.reweave.gain, "Share by which the busiest channel's load would fall, by the forecast"),
             "looked_timestamp_seconds": (s.at, "When it last looked"),
         }
         for name, (value, what) in gauges.items():
@@ -94,3 +96,5 @@ class ClockMetrics(Collector):
         yield CounterMetricFamily("tagloom_run_failures", "Changes that failed", value=s.failures)
         yield CounterMetricFamily("tagloom_run_repairs", "Repairs since the start", value=s.dead.repairs)
         yield CounterMetricFamily("tagloom_run_repair_failures", "Repairs that failed", value=s.dead.failures)
+        yield CounterMetricFamily("tagloom_run_reweaves", "Changes of paths for traffic", value=s.reweave.changes)
+        yield CounterMetricFamily("tagloom_run_reweave_failures", "Those that failed", value=s.reweave.failures)

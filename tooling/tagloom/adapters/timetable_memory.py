@@ -21,7 +21,8 @@ _SCHEMA = """
 CREATE TABLE event (
   id INTEGER PRIMARY KEY,
   at REAL NOT NULL,        -- seconds since the epoch
-  kind TEXT NOT NULL,      -- begun, done, failed, stopped; of repair: dead, back, repaired, repair-...
+  kind TEXT NOT NULL,      -- begun, done, failed, stopped; of repair: dead, back, repaired, repair-...; of paths that
+                           -- are woven anew: reweave-begun, rewoven, reweave-...
   settings TEXT NOT NULL,  -- JSON list of names; of repair: of what is dead
   why TEXT NOT NULL
 );
@@ -29,9 +30,9 @@ CREATE TABLE standing (id INTEGER PRIMARY KEY CHECK (id = 1), page TEXT NOT NULL
 """
 
 
-_LAST_OF_SETTINGS = (
-    "SELECT kind FROM event WHERE kind IN ('begun', 'done', 'failed', 'stopped') ORDER BY id DESC LIMIT 1"
-)
+_KNOWN = ("done", "rewoven", "reweave-refused")  # what runs after these is known; refused, nothing was sent
+_UNKNOWN = ("begun", "failed", "stopped", "reweave-begun", "reweave-failed", "reweave-stopped")
+_LAST_OF_SETTINGS = f"SELECT kind FROM event WHERE kind IN {_KNOWN + _UNKNOWN} ORDER BY id DESC LIMIT 1"  # noqa: S608
 _FORM = Form("a state file of tagloom run", _APPLICATION_ID, SCHEMA_VERSION, _SCHEMA)
 _STANDING = TypeAdapter(TimetableProgress)
 
@@ -56,7 +57,7 @@ class TimetableMemory:
         where = f"{self._file.path}: standing"
         standing = checked(_STANDING, parse_json(rows[0][0], where, "what tagloom run remembers"), where)
         last = self._file.rows(tuple[str], _LAST_OF_SETTINGS)
-        return standing if last == [("done",)] else replace(standing, settings=())
+        return standing if last and last[0][0] in _KNOWN else replace(standing, settings=())
 
     def remember(self, standing: TimetableProgress) -> None:
         """Write what is to be remembered."""

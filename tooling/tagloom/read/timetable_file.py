@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from tagloom.errors import Finding, InputError
 from tagloom.read.calendar import upcoming
 from tagloom.read.history import zone_of
 from tagloom.records.detours import PROTECTIONS
+from tagloom.records.reweave import ReweaveLimits
 from tagloom.records.timetable import ALL_ON, Rule, Timetable
 from tagloom.storage.document import read_yaml, shown
 from tagloom.units import joined_address, split_address
@@ -34,9 +36,26 @@ KEYS = {
     "backup",
     "protect",
     "traps",
+    "reweave",
+    "reweave_seconds",
+    "reweave_intervals",
+    "reweave_gain",
+    "reweave_changes_a_day",
 }
-REPAIRS = ("auto", "propose", "off")
+REPAIRS = REWEAVES = ("auto", "propose", "off")
 BACKUPS = ("daily", "off")
+REWEAVE_LIMITS = {  # the key of each limit
+    "reweave_seconds": "interval_seconds",
+    "reweave_intervals": "intervals",
+    "reweave_gain": "gain",
+    "reweave_changes_a_day": "changes_a_day",
+}
+REWEAVE_RANGES = {  # a minute, so that two readings are apart; a day
+    "reweave_seconds": (60, 86_400),
+    "reweave_intervals": (1, 100),
+    "reweave_gain": (0.01, 1),
+    "reweave_changes_a_day": (0, 1000),
+}
 TRAP_PORT = 162  # RFC 3417 section 3.2
 AHEAD_DAYS = 8  # looked through for rules that get in each other's way: a week, and a change of clocks' worth
 MOST_A_DAY = 288  # times a rule may begin
@@ -47,9 +66,9 @@ def read_timetable(path: Path, timezone: str | None = None) -> Timetable:
 
     The mapping has the list as `rules`, and may have `timezone` (an IANA name, UTC without it), `dwell_seconds`,
     `changes_a_day`, `repair` (auto, propose or off), `repair_hold_seconds`, `protect` (none, link or switch),
-    `traps` ({listen: HOST:PORT}) and `backup` (daily or off). `settings` is a file beside the timetable, made by
-    tagloom regulate or timetable, or ``all-on``. Raises InputError with all findings; that no settings are readable is
-    found by who plans with them.
+    `traps` ({listen: HOST:PORT}), `backup` (daily or off), `reweave` (auto, propose or off) and the keys of
+    REWEAVE_LIMITS. `settings` is a file beside the timetable, made by tagloom regulate or timetable, or ``all-on``.
+    Raises InputError with all findings; that no settings are readable is found by who plans with them.
     """
     raw: Any = read_yaml(path)
     document = {"rules": raw} if isinstance(raw, list) else raw
@@ -91,12 +110,16 @@ def read_timetable(path: Path, timezone: str | None = None) -> Timetable:
     backup = _word(path, document, "backup", Timetable.backup, BACKUPS, findings)
     protect = _word(path, document, "protect", "none", PROTECTIONS, findings) if "protect" in document else ""
     traps = _listen(path, document, findings)
+    reweave = _word(path, document, "reweave", Timetable.reweave, REWEAVES, findings)
+    limits = _reweave_limits(path, document, findings)
     name = timezone or str(document.get("timezone", "UTC"))
     try:
         zone = zone_of(name, f"{path}: timezone")
     except InputError as error:
         raise InputError([*sorted(findings), *error.findings]) from None
-    table = Timetable(tuple(rules), name, dwell, int(most), files, repair, hold, backup, protect, traps)
+    table = Timetable(
+        *(tuple(rules), name, dwell, int(most), files, repair, hold, backup, protect, traps, reweave, limits)
+    )
     findings += _clashes(path, table, zone, dwell)
     if findings:
         raise InputError(sorted(findings))
@@ -111,8 +134,11 @@ def format_timetable(table: Timetable) -> str:
         "changes_a_day": table.changes_a_day,
         "rules": [{"when": rule.when, "settings": rule.settings} for rule in table.rules],
     }
-    for key in ("repair", "repair_hold_seconds", "backup", "protect"):
+    for key in ("repair", "repair_hold_seconds", "backup", "protect", "reweave"):
         if (value := getattr(table, key)) != getattr(Timetable, key):
+            payload[key] = value
+    for key, name in REWEAVE_LIMITS.items():
+        if (value := getattr(table.reweave_limits, name)) != getattr(ReweaveLimits(), name):
             payload[key] = value
     if table.traps is not None:
         payload["traps"] = {"listen": joined_address(*table.traps)}
@@ -130,6 +156,22 @@ def _listen(path: Path, document: dict[str, Any], findings: list[Finding]) -> tu
             return split_address(words, TRAP_PORT, any_free=True)
     findings.append(Finding(f"{path}: traps", "{listen: HOST:PORT}", shown(said)))
     return None
+
+
+def _reweave_limits(path: Path, document: dict[str, Any], findings: list[Finding]) -> ReweaveLimits:
+    """Return when paths may be changed for measured traffic."""
+    usual, found = ReweaveLimits(), dict[str, float]()
+    for key, name in REWEAVE_LIMITS.items():
+        value = document.get(key, getattr(usual, name))
+        whole = isinstance(getattr(usual, name), int)
+        number = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
+        least, most = REWEAVE_RANGES[key]
+        if not number or not least <= value <= most:
+            expected = f"a {'whole ' if whole else ''}number from {least:g} to {most:g}"
+            findings.append(Finding(f"{path}: {key}", expected, shown(value)))
+        else:
+            found[name] = value
+    return replace(usual, **found)  # type: ignore[arg-type]  # whole where it has to be
 
 
 def _clashes(path: Path, table: Timetable, zone: ZoneInfo, dwell: float) -> list[Finding]:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagloom.records.reweave import ReweaveLimits, ReweaveStatus
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -91,6 +93,8 @@ class Timetable:
     protect         the single failures for which every plan installs detours: none, link or switch; "" = as in the
                     build that was applied before
     traps           the address at which switches' notifications are received, if any
+    reweave         what to do when other paths suit the traffic that was measured better: auto, propose or off
+    reweave_limits  how much better, and how often
     """
 
     rules: tuple[Rule, ...]
@@ -103,6 +107,8 @@ class Timetable:
     backup: str = "off"
     protect: str = ""
     traps: tuple[str, int] | None = None
+    reweave: str = "off"
+    reweave_limits: ReweaveLimits = field(default_factory=ReweaveLimits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +132,9 @@ class TimetableProgress:
 
     settings    the names whose links are on together, () if unknown
     raised      whether load brought all links up; `busy_at` when it was last too high to let them go off
-    changed_at  when settings last changed; `lowered_at` when links last went off, within a day
+    changed_at  when settings or paths last changed; `lowered_at` when links last went off, within a day
+    woven       the directory of the build in use, where its paths were planned for measured traffic, else ""
+    woven_at    when paths were changed for measured traffic, within a day
     """
 
     settings: tuple[str, ...] = ()
@@ -134,6 +142,8 @@ class TimetableProgress:
     busy_at: float = 0.0
     changed_at: float = 0.0
     lowered_at: tuple[float, ...] = ()
+    woven: str = ""
+    woven_at: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,3 +178,4 @@ class ClockStatus:
     changes: int
     failures: int
     dead: DeadStatus = field(default_factory=DeadStatus)
+    reweave: ReweaveStatus = field(default_factory=ReweaveStatus)

@@ -66,7 +66,8 @@ def decide(
 def changed(now: float, settings: tuple[str, ...], standing: TimetableProgress, *, lowered: bool) -> TimetableProgress:
     """Return the progress after a change; `lowered` if links went off or slower and none came on or got faster."""
     recent = tuple(at for at in standing.lowered_at if at > now - DAY_SECONDS)
-    return replace(standing, settings=settings, changed_at=now, lowered_at=(*recent, now) if lowered else recent)
+    lowered_at = (*recent, now) if lowered else recent
+    return replace(standing, settings=settings, changed_at=now, lowered_at=lowered_at, woven="")
 
 
 def _seen(
