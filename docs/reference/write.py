@@ -22,6 +22,7 @@ from tagloom.cli import parser
 from tagloom.cli.words import EXAMPLES
 from tagloom.lab import process
 from tagloom.read.fabric_schema import WORDS, fabric_schema
+from tagloom.records.reweave import ReweaveStatus
 from tagloom.records.timetable import ClockStatus
 
 if TYPE_CHECKING:
@@ -259,7 +260,8 @@ def metrics() -> str:
     exporter = Exporter(("127.0.0.1", 0))
     exporter.show({}, 0)
     clock = ClockMetrics(None, None)
-    clock.show(ClockStatus(0.0, (), "", False, 0, 0.0, 0.0, 0.0, 0, 0.0, 0, 0))
+    sample = ClockStatus(0.0, (), "", False, 0, 0.0, 0.0, 0.0, 0, 0.0, 0, 0, reweave=ReweaveStatus(gain=0.0))
+    clock.show(sample)
     for title, collector in (("tagloom observe --metrics-port", exporter), ("tagloom run --metrics-port", clock)):
         lines += [f"## {title}", "", "| metric | type | labels | |", "|---|---|---|---|"]
         for metric in collector.collect():

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -17,12 +18,17 @@ from tagloom.adapters.clock_metrics import ClockMetrics
 from tagloom.adapters.timetable_memory import TimetableMemory
 from tagloom.apply.site import Site
 from tagloom.cli import main
-from tagloom.errors import InputError, PlanError
+from tagloom.errors import DeviceError, Finding, InputError, PlanError
 from tagloom.operate.clock import Jobs, LoadProbe, TimetableController
+from tagloom.operate.reweave_watch import ReweaveWatch
+from tagloom.pipeline.planning import plan
+from tagloom.pipeline.reweaving import WovenPaths
 from tagloom.platforms.port_names import link_ends
 from tagloom.read.requests import REQUEST_BYTES, mark_answered, requests_in
 from tagloom.read.timetable_file import read_timetable
 from tagloom.read.windows import MaintenanceWindows
+from tagloom.records.observation import Observation
+from tagloom.records.reweave import ReweaveLimits
 from tagloom.records.timetable import ClockStatus, TimetableProgress, Watch
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC).timestamp()
@@ -331,6 +337,104 @@ def test_links_that_a_failed_change_left_down_come_on_without_waiting(fabric, ho
     assert regulated.pushed[-2:] == [(4680, 4), (7200, 0)]
 
 
+class Offering(ReweaveWatch):
+    """A comparison of paths that ends in an offer when the test says so, whatever was measured."""
+
+    offers = 0
+
+    def look(self, *_):
+        self.offers, offered = max(self.offers - 1, 0), self.offers
+        return WovenPaths(None, None, {}) if offered else None
+
+    def forget(self):
+        super().forget()
+        self.forgotten = getattr(self, "forgotten", 0) + 1
+
+
+class Rewoven(Regulated):
+    """The same with other paths on offer; `answers` says what becomes of the attempts to lead to them."""
+
+    def __init__(self, fabric, home, memory, *answers):
+        self.answers, self.led = list(answers), []
+        super().__init__(fabric, home, memory)
+        words = (fabric, ROOT / "templates", ReweaveLimits(), 900.0, None, self.told.append, lambda *_: None)
+        self.controller.reweaves = self.offering = Offering("auto", *words)
+
+    def lead(self, fabric, regulated, woven=None, directory="build"):
+        self.led.append((self.clock.passed, directory))
+        if woven is not None and self.answers:
+            raise self.answers.pop(0)
+        return super().lead(fabric, regulated)
+
+    def offer(self):
+        self.offering.offers = 1
+
+
+def test_other_paths_are_remembered_until_settings_change_and_waits_count_from_them(fabric, home, memory):
+    rewoven = Rewoven(fabric, home, memory)
+    rewoven.run((NOON + 120, rewoven.offer), (NOON + 200, bool))
+    assert memory.standing().woven == "woven-1"
+    assert memory.standing().changed_at == NOON + 120
+    rewoven.run((NOON + 240, rewoven.offer), (NOON + 900, bool))
+    assert memory.standing().woven == "woven-2"  # not over the build that runs
+    rewoven.run((NOON + 4000, rewoven.offer), (NOON + 5000, bool))
+    assert rewoven.led == [(0.0, "build"), (120.0, "woven-1"), (300.0, "woven-2"), (1200.0, "build")]
+    standing = memory.standing()
+    assert (standing.settings, standing.woven, len(standing.woven_at)) == (("night.json",), "", 2)
+    assert rewoven.offering.offers == 1  # nobody asked while links were off
+
+
+def test_paths_that_were_refused_leave_known_what_runs(fabric, home, memory):
+    rewoven = Rewoven(fabric, home, memory, PlanError("no rollout proves"))
+    rewoven.run((NOON + 120, rewoven.offer), (NOON + 600, bool))
+    assert rewoven.told[-1] == "paths stay: no rollout proves"
+    assert (memory.standing().settings, memory.standing().woven) == (("all-on",), "")
+    assert len(rewoven.led) == 2  # once for the settings, once for the offer
+    assert rewoven.offering.status.failures == 1
+
+
+def test_after_paths_that_failed_on_their_way_those_of_the_settings_are_led_to(fabric, home, memory):
+    rewoven = Rewoven(fabric, home, memory, DeviceError("s0", "vlan database", "it hung up"))
+    rewoven.run((NOON + 120, rewoven.offer), (NOON + 600, bool))
+    assert rewoven.led == [(0.0, "build"), (120.0, "woven-1"), (180.0, "build")]
+    assert (memory.standing().settings, memory.standing().woven) == (("all-on",), "")
+    assert memory.counts() == (2, 0)  # changes of settings alone
+
+
+def test_traffic_that_cannot_be_measured_moves_nothing(fabric, memory):
+    """A switch that does not answer, and a build that nobody has any more, are told once each; then all goes on."""
+    told = []
+
+    def runs():
+        raise InputError([Finding("repair", "a build that tagloom apply has brought to the switches", "none")])
+
+    watch = ReweaveWatch("auto", fabric, ROOT / "templates", ReweaveLimits(), 900.0, runs, told.append, memory.note)
+    silent = {switch.name: Observation(switch.name, 0.0, error="no answer") for switch in fabric.switches}
+    for at in range(0, 3600, 30):
+        assert watch.look(float(at), silent, TimetableProgress(("all-on",))) is None
+    assert told == ["paths stay: repair: expected a build that tagloom apply has brought to the switches, actual none"]
+    build = plan(fabric, ROOT / "templates")[0]
+    watch.runs = lambda: (SimpleNamespace(directory=ROOT, at_home=True, home=build, fabric=fabric), "none")
+    for at in range(3600, 7200, 30):
+        assert watch.look(float(at), silent, TimetableProgress(("all-on",))) is None
+    assert told[1:] == ["paths stay: the readings of ports: expected two readings or more of the fabric, actual one"]
+    assert watch.status.why.startswith("the readings of ports")
+
+
+def test_paths_that_were_begun_and_not_ended_leave_unknown_what_runs(memory):
+    for last, known in (
+        ("rewoven", True),
+        ("reweave-begun", False),
+        ("reweave-refused", True),
+        ("reweave-failed", False),
+        ("reweave-stopped", False),
+        ("reweave-proposed", False),  # of which nothing follows: what was before it counts
+    ):
+        memory.remember(TimetableProgress(("all-on",), woven="woven-1", woven_at=(1.0,)))
+        memory.note(2.0, last, ("all-on",), "")
+        assert memory.standing() == TimetableProgress(("all-on",) if known else (), woven="woven-1", woven_at=(1.0,))
+
+
 def test_a_clock_that_is_set_back_holds_nothing_up(fabric, home, memory):
     """The clock goes back by 30 days while load keeps links up; hold and dwell go by what has really passed."""
     month = 30 * 24 * HOUR
@@ -493,6 +597,11 @@ def test_the_command_narrates_once_and_finds_everything_wrong_at_once(home, caps
     page = json.loads(capsys.readouterr().out)
     where = [each["where"].rpartition("/")[2] for each in page["findings"]]
     assert where == ["--every", "--lower-after", "--metrics-port", "--lower-below and --raise-above", "night.json: off"]
+    (home / "night.json").write_text('{"method": "by hand", "off": []}')
+    (home / "t.yml").write_text(f"reweave: auto\nrules:\n{(home / 't.yml').read_text()}")
+    assert main(words) == 2  # traffic is not counted without a look at ports
+    (found,) = json.loads(capsys.readouterr().out)["findings"]
+    assert (found["where"], found["expected"]) == ("--no-watch", "reweave: off")
 
 
 def test_it_ends_when_told_to(home):

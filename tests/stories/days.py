@@ -268,7 +268,7 @@ class Days:
             *("auto", self.fabric, lambda judged: observe_all(judged, agents, snmp.ask, PASSING)),
             lambda judged, names: observe_all(judged, agents, snmp.ask, CARRIER, names),
             *(controller.next_site, context, self.clock.steady),
-            *(lambda text: tell(self.clock.at, text), controller.note_repair, lambda _event: None),
+            *(lambda text: tell(self.clock.at, text), controller.note_decision, lambda _event: None),
             *(HOLD_SECONDS, LOOK),
         )
         return controller

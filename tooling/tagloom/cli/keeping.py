@@ -77,7 +77,6 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.adapters.event_hook import EventHook
     from tagloom.adapters.timetable_memory import TimetableMemory
     from tagloom.operate import clock, clock_document
-    from tagloom.operate.backup import FOLDER, DailyBackups
     from tagloom.pipeline import timetabling
     from tagloom.read import fabric_of
     from tagloom.read.timetable_file import read_timetable
@@ -90,8 +89,8 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
     hook = checked(lambda: EventHook(args.on_event), None) if args.on_event else None
     hold = checked(lambda: seconds_of(args.hold, "--lower-after", least=0.0), 0.0)
     listening = checked(lambda: listening_at(args.metrics_port, "--metrics-port"), None) if args.metrics_port else None
-    all_found.findings += _wrong_shares(args)
     table = checked(lambda: read_timetable(args.timetable, args.timezone), None)
+    all_found.findings += _wrong_load(args, table)
     site, windows = checked(lambda: _place(args), (None, None))
     fabric = checked(lambda: fabric_of(site.inventory), None) if site is not None else None
     if table is not None and fabric is not None:
@@ -140,9 +139,7 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
             controller.repairs.notified = notified
             if table.repair == "auto" and not args.dry_run:
                 controller.repairs.direct = stack.enter_context(warm(controller, screen, watched, wall.wake))
-        if table.backup == "daily" and not args.dry_run:
-            controller.backups = DailyBackups(fabric, site, site.home.parent / FOLDER, tell)
-
+        _keep_beside(controller, table)
         _run_until_told(controller, once=args.once)
     screen.answer({"told": reported, "dry_run": args.dry_run})
     return GOOD
@@ -200,12 +197,16 @@ def _run_until_told(controller: TimetableController, *, once: bool) -> None:
             signal.signal(number, handler)
 
 
-def _wrong_shares(args: argparse.Namespace) -> list[Finding]:
-    """Find shares of load that are none."""
-    if 0 < args.lower_below < args.raise_above <= 1:
-        return []
-    shares = f"{args.lower_below:g} and {args.raise_above:g}"
-    return [Finding("--lower-below and --raise-above", "shares of 1, the first the lower", shares)]
+def _wrong_load(args: argparse.Namespace, table: Timetable | None) -> list[Finding]:
+    """Find shares of load that are none, and load that is needed and not read."""
+    found = []
+    if not 0 < args.lower_below < args.raise_above <= 1:
+        shares = f"{args.lower_below:g} and {args.raise_above:g}"
+        found = [Finding("--lower-below and --raise-above", "shares of 1, the first the lower", shares)]
+    if table is not None and table.reweave != "off" and args.no_watch:
+        why = f"{args.timetable} has reweave: {table.reweave}, which goes by the bytes that ports count"
+        found.append(Finding("--no-watch", "reweave: off", why))
+    return found
 
 
 def _repair_watch(
@@ -229,12 +230,29 @@ def _repair_watch(
         controller.context,
         time.monotonic,
         lambda text: controller.tell(time.time(), text),
-        controller.note_repair,
+        controller.note_decision,
         hook or (lambda _event: None),
         table.repair_hold_seconds,
         every_seconds,
         allow_interrupt=args.allow == "interrupt",
     )
+
+
+def _keep_beside(controller: TimetableController, table: Timetable) -> None:
+    """Have a timetable compare paths with measured traffic, and keep daily backups, as its file says."""
+    from tagloom.operate.backup import FOLDER, DailyBackups
+    from tagloom.operate.reweave_watch import ReweaveWatch
+
+    fabric, site = controller.fabric, controller.site
+    if table.reweave != "off":
+        controller.reweaves = ReweaveWatch(
+            *("propose" if controller.dry_run else table.reweave, fabric, site.share / "templates"),
+            *(table.reweave_limits, table.dwell_seconds, controller.runs_and_protection),
+            lambda text: controller.tell(time.time(), text),
+            controller.note_decision,
+        )
+    if table.backup == "daily" and not controller.dry_run:
+        controller.backups = DailyBackups(fabric, site, site.home.parent / FOLDER, controller.tell)
 
 
 @contextmanager
@@ -283,7 +301,11 @@ def add(commands: Commands) -> None:
     """Add these commands to the parser."""
     run = commands.add("run", _run, "run a fabric by a timetable and its load, and repair it (a daemon)", snmp_words())
     run.add_argument(
-        "timetable", type=Path, metavar="TIMETABLE", help="rules in cron syntax, as tagloom timetable writes them"
+        "timetable",
+        type=Path,
+        metavar="TIMETABLE",
+        help="rules in cron syntax, as tagloom timetable writes them; with repair: and reweave:, other paths around"
+        " what died and for the traffic that ports count",
     )
     run.add_argument(
         "--check",

@@ -12,17 +12,20 @@ from typing import TYPE_CHECKING, Protocol
 from tagloom.errors import DeviceError, InputError, PlanError, TagloomError
 from tagloom.observe import PORTS, busiest_link, observe_all
 from tagloom.operate import apply, confirming, prepare, waves
-from tagloom.operate.repair_runs import protection_applied
+from tagloom.operate.repair_runs import protection_applied, what_runs
 from tagloom.pipeline import own_routes
 from tagloom.pipeline.files import write_build
 from tagloom.pipeline.planning import plan
+from tagloom.pipeline.reweaving import read_woven, woven_beside
 from tagloom.platforms.power import fabric_watts, power_unknown
 from tagloom.read.calendar import due, upcoming
 from tagloom.read.requests import mark_answered, requests_in
 from tagloom.read.windows import MaintenanceWindows
+from tagloom.records.reweave import ReweaveStatus
 from tagloom.records.settings import lost_speed_steps
-from tagloom.records.timetable import ALL_ON, ClockStatus, TimetableProgress, Watch
+from tagloom.records.timetable import ALL_ON, ClockStatus, DeadStatus, TimetableProgress, Watch
 from tagloom.regulate.own_ways import keeps_ways
+from tagloom.regulate.reweave import rewoven
 from tagloom.regulate.settings_file import RegulateResult, read_result, with_links_off
 from tagloom.regulate.timetable_watch import changed, decide
 from tagloom.render import host_pages
@@ -35,8 +38,11 @@ if TYPE_CHECKING:
     from tagloom.apply.site import Site
     from tagloom.operate.backup import DailyBackups
     from tagloom.operate.prepare import PreparedChange
+    from tagloom.operate.repair_runs import Runs
     from tagloom.operate.repair_watch import RepairWatch
+    from tagloom.operate.reweave_watch import ReweaveWatch
     from tagloom.operate.waves import ApplyContext
+    from tagloom.pipeline.reweaving import WovenPaths
     from tagloom.records.build import Build
     from tagloom.records.fabric import Fabric
     from tagloom.records.observation import Observation
@@ -45,6 +51,7 @@ if TYPE_CHECKING:
     from tagloom.regulate.timetable_watch import Decision
 
 FIRST_RETRY_SECONDS, LONGEST_RETRY_SECONDS = 60.0, 3600.0
+BUILD, WOVEN = "build", ("woven-1", "woven-2")  # builds in `home`: of settings; of measured traffic, by turns
 PROFILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # what a request may name: a file of the profiles' folder, no path
 
 
@@ -129,6 +136,7 @@ class TimetableController:
     dry_run: bool = False
     allow_interrupt: bool = False
     repairs: RepairWatch | None = None
+    reweaves: ReweaveWatch | None = None
     backups: DailyBackups | None = None
     windows: MaintenanceWindows = field(default_factory=MaintenanceWindows)
     ending: bool = False  # set by who interrupts: nothing more is begun
@@ -202,6 +210,8 @@ class TimetableController:
         """Look once, and act on it. Raises TagloomError where a change fails, KeyboardInterrupt if it was stopped."""
         self._take_back_left_over()
         if self.repairs is not None and self.repairs.look():  # settings wait until paths are home again
+            if self.reweaves is not None:
+                self.reweaves.forget()
             self._status(self.clock.now(), due(self.table, self.clock.now()), None, 0)
             return
         load = self._look() if self.probe is not None else None
@@ -225,6 +235,8 @@ class TimetableController:
         if self._standing.settings == decision.settings:
             self._confirm(now, decision.settings)
             self._answer(requests)
+        if self.reweaves is not None:
+            self._reweave(now, self.reweaves, decision)
         self._status(now, scheduled, load[0] if load is not None else None, len(requests))
 
     def _take_back_left_over(self) -> None:
@@ -367,39 +379,103 @@ class TimetableController:
         reported = f"changed {switches} switches" if switches else "the switches hold it already"
         self.tell(self.clock.now(), f"{what}: {count} ({why}); {reported}")
 
+    def _reweave(self, now: float, watch: ReweaveWatch, decision: Decision) -> None:
+        """Give a fabric with all links on other paths where measured traffic calls for them.
+
+        A change that is refused before anything was sent leaves the paths; after one that failed, those of the settings
+        are led to. Raises what failed, KeyboardInterrupt if it was stopped.
+        """
+        if not decision.settings == self._standing.settings == (ALL_ON,):
+            watch.forget()  # settings with links off have paths of their own
+            return
+        wait = "" if self.windows.is_open(now) else "waits for a maintenance window"
+        woven = watch.look(self._now(), self._seen, self._standing, wait)
+        if woven is None or (self.repairs is not None and self.repairs.look()):  # planning took its time
+            return
+        why, directory = watch.status.why, next(name for name in WOVEN if name != self._standing.woven)
+        self._note("reweave-begun", (ALL_ON,), why)
+        try:
+            switches, stopped = self._lead(self.fabric, None, woven, directory)
+        except (PlanError, InputError) as error:
+            refused = str(error).replace("\n", "; ")
+            watch.failed(refused)
+            self._note("reweave-refused", (ALL_ON,), refused)
+            self.tell(self.clock.now(), f"paths stay: {refused}")
+            return
+        except (TagloomError, OSError) as error:
+            watch.failed(str(error).replace("\n", "; "))
+            self._failed(watch.status.why, (ALL_ON,), "reweave-failed")
+            raise
+        if stopped:
+            self._note("reweave-stopped", (ALL_ON,), "asked to end between two waves")
+            self.tell(self.clock.now(), "other paths: stopped between two waves; the next start goes on")
+            raise KeyboardInterrupt
+        watch.done()
+        self._note("rewoven", (ALL_ON,), why)
+        self._remember(rewoven(self._now(), directory, self._standing))
+        self.tell(self.clock.now(), f"paths woven anew: {why}; changed {switches} switches")
+
+    def _woven(self) -> WovenPaths | None:
+        """Return the paths that were woven for measured traffic and stand; None where nobody has them any more."""
+        if not self._standing.woven:
+            return None
+        try:
+            return read_woven(self.home / self._standing.woven)
+        except (InputError, PlanError) as error:
+            said = str(error).replace("\n", "; ")
+            self.tell(self.clock.now(), f"paths woven for measured traffic cannot be read again: {said}")
+            return None
+
     def _confirm(self, now: float, names: tuple[str, ...]) -> None:
         """Once after a start, make sure that the switches hold what was remembered."""
         if self._sure or self.dry_run:
             return
         fabric, regulated = self._target(names)
-        switches, stopped = self._lead(fabric, regulated)
+        woven = self._woven()
+        again = (woven, self._standing.woven) if woven is not None else ()
+        try:
+            switches, stopped = self._lead(fabric, regulated, *again)
+        except PlanError as error:
+            if woven is None:
+                raise
+            self.tell(now, f"paths woven for measured traffic are given up: {str(error).replace(chr(10), '; ')}")
+            woven = None
+            switches, stopped = self._lead(fabric, regulated)
         if stopped:
             raise KeyboardInterrupt
         self._sure = True
+        if woven is None and self._standing.woven:
+            self._remember(replace(self._standing, woven=""))
         what = f"put {switches} switches back" if switches else "the switches hold it still"
         self.tell(now, f"{' + '.join(names)}: remembered; {what}")
 
-    def _lead(self, fabric: Fabric, regulated: RegulateResult | None) -> tuple[int, bool]:
+    def _lead(
+        self, fabric: Fabric, regulated: RegulateResult | None, woven: WovenPaths | None = None, directory: str = BUILD
+    ) -> tuple[int, bool]:
         """Plan, prove, order and push; return how many switches changed, and whether it was stopped between waves.
 
         A run that was interrupted is finished first. The plan is made beside what the switches run: a VLAN id in use is
-        not given to another tree. What was changed by hand is not overwritten.
+        not given to another tree. What was changed by hand is not overwritten. Paths that are `woven` for traffic are
+        led to only by waves that cut off no pair. The build is written to `directory`.
         """
-        options = apply.ApplyOptions(allow_interrupt=self.allow_interrupt)
+        options = apply.ApplyOptions(allow_interrupt=self.allow_interrupt and woven is None)
         with self.context(self.next_site()) as context:
             run = context.journal.unfinished(fabric.name)
             if run is not None and run.proven and run.wave and self._sound(apply.resume(context, run, options)).stopped:
                 return 0, True
             protect = self.table.protect or protection_applied(context.journal, context.site.home)
-            build, prepared = self._prepared(fabric, regulated, None, protect)
+            weave = partial(self._prepared, fabric, regulated, protect=protect, woven=woven, directory=directory)
+            build, prepared = weave(None)
             found: list[waves.Survey] = []
             try:
                 result = apply.look_and_apply(context, prepared, options, on_found=found.append)
             except PlanError:
                 if not found:
                     raise
-                build, prepared = self._prepared(fabric, regulated, replace(build, state=found[0].read), protect)
+                build, prepared = weave(replace(build, state=found[0].read))
                 result = apply.look_and_apply(context, prepared, options)
+            if woven is not None and result.refused:
+                raise PlanError(result.interrupted.rule, result.interrupted.sentence)
             outcomes = self._sound(result)
         return len(outcomes.changed), outcomes.stopped
 
@@ -422,16 +498,28 @@ class TimetableController:
         return outcomes
 
     def _prepared(
-        self, fabric: Fabric, regulated: RegulateResult | None, previous: Build | None, protect: str
+        self,
+        fabric: Fabric,
+        regulated: RegulateResult | None,
+        previous: Build | None,
+        *,
+        protect: str,
+        woven: WovenPaths | None,
+        directory: str,
     ) -> tuple[Build, PreparedChange]:
         templates = self.site.share / "templates"
-        build, proof, texts = plan(fabric, templates, previous=previous, regulated=regulated, protect=protect)
+        if woven is None:
+            build, proof, texts = plan(fabric, templates, previous=previous, regulated=regulated, protect=protect)
+        elif previous is None:
+            build, proof, texts = woven.build, woven.proof, dict(woven.texts)
+        else:
+            build, proof, texts = woven_beside(woven, previous, templates, protect)
         if not proof.proven:
             raise PlanError("settings must prove before they are pushed", str(proof.findings[0]), "tagloom timetable")
-        directory = self.home / "build"
+        place = self.home / directory
         payloads = host_pages(build, sleeping=regulated.sleeping_hosts if regulated is not None else ())
-        write_build(build, proof, texts, directory, hosts=payloads)
-        prepared = prepare.prepare(directory)
+        write_build(build, proof, texts, place, hosts=payloads)
+        prepared = prepare.prepare(place)
         if not prepared.proof.proven:
             raise PlanError("settings must prove before they are pushed", str(prepared.proof.findings[0]))
         return build, prepared
@@ -441,10 +529,10 @@ class TimetableController:
         self._runs += 1
         return replace(self.site, run=f"{self.site.run}-{self._runs}")
 
-    def _failed(self, why: str, names: tuple[str, ...] = ()) -> None:
+    def _failed(self, why: str, names: tuple[str, ...] = (), kind: str = "failed") -> None:
         now = self.clock.now()
         if names:  # a change failed, and what runs now is not known
-            self._note("failed", names, why)
+            self._note(kind, names, why)
             self._remember(replace(self._standing, settings=()))
             self._retry_at = self._now() + self._retry_seconds
             self._retry_seconds = min(2 * self._retry_seconds, LONGEST_RETRY_SECONDS)
@@ -457,8 +545,14 @@ class TimetableController:
         if not self.dry_run:
             self._keep(lambda: self.memory.remember(standing))
 
-    def note_repair(self, kind: str, parts: tuple[str, ...], why: str) -> None:
-        """Keep what repair has decided, and why."""
+    def runs_and_protection(self) -> tuple[Runs, str]:
+        """Return what the journal says that runs, and the failures for which plans install detours."""
+        with self.context(self.next_site()) as context:
+            home = context.site.home
+            return what_runs(context), self.table.protect or protection_applied(context.journal, home)
+
+    def note_decision(self, kind: str, parts: tuple[str, ...], why: str) -> None:
+        """Keep what repair, or the comparison of paths, has decided, and why."""
         self._note(kind, parts, why)
 
     def _note(self, kind: str, names: tuple[str, ...], why: str) -> None:
@@ -478,6 +572,10 @@ class TimetableController:
             if not self._forgetful:
                 self.tell(self.clock.now(), f"what is done cannot be remembered, and is done all the same: {error}")
             self._forgetful = True
+
+    def _reweave_status(self) -> ReweaveStatus:
+        status = self.reweaves.status if self.reweaves is not None else ReweaveStatus()
+        return replace(status, woven=bool(self._standing.woven))
 
     def _status(self, now: float, scheduled: str, share: float | None, jobs: int) -> None:
         names = self._standing.settings
@@ -501,7 +599,8 @@ class TimetableController:
                     jobs,
                     coming[0][0] if coming else None,
                     *self._counts,
-                    *([self.repairs.status] if self.repairs is not None else []),
+                    self.repairs.status if self.repairs is not None else DeadStatus(),
+                    self._reweave_status(),
                 )
             )
             self._unshown = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -309,6 +309,7 @@ def _clock_payload(clock: ClockDocument | None) -> dict[str, Any] | None:
         "next_at": moment(status.next_at),
         "changes": status.changes,
         "failures": status.failures,
+        "reweave": asdict(status.reweave),
     }
 
 

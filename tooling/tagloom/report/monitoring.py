@@ -132,8 +132,10 @@ PANELS = (
         (
             ("increase(tagloom_run_changes_total[1h])", "changes"),
             ("increase(tagloom_run_repairs_total[1h])", "repairs"),
+            ("increase(tagloom_run_reweaves_total[1h])", "paths woven anew"),
             ("increase(tagloom_run_failures_total[1h])", "failed changes"),
             ("increase(tagloom_run_repair_failures_total[1h])", "failed repairs"),
+            ("increase(tagloom_run_reweave_failures_total[1h])", "failed changes of paths"),
         ),
     ),
     ("Pairs of hosts cut off", "none", (("tagloom_run_pairs_cut", "pairs"),)),

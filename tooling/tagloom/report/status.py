@@ -111,6 +111,7 @@ def _clock(clock: Mapping[str, Any]) -> str:
         return f"tagloom run {clock['timetable']} is gone without being told to end ({clock['by']})"
     settings = " + ".join(clock["settings"]) or "not known yet"
     why = ", for its load" if clock["raised"] else f", {count(clock['jobs'], 'job')} ask" if clock["jobs"] else ""
+    why += ", paths woven for measured traffic" if clock["reweave"]["woven"] else ""
     then = f"; next change at {clock['next_at']}" if clock["next_at"] else ""
     return f"{clock['timetable']} ({clock['by']}): {settings}, {count(clock['links_off'], 'link')} off{why}{then}"
 
