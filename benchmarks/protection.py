@@ -1,36 +1,45 @@
 """Measure what detours protect and cost, beside the plan without them in the same run.
 
-Run `PYTHONPATH=tooling python benchmarks/protection.py [--curve] [--large]`; it writes `results/protection.md`, but
-`--large`. One host per switch. `protected` counts
+Run `PYTHONPATH=tooling python benchmarks/protection.py [--curve] [--large] [--largest]`; it writes
+`results/protection.md`, but for the last two, 256 and 1,024 switches. One host per switch. `protected` counts
 (ordered pair of hosts, failure of a link) that are connected; `load` is the busiest channel after the worst failure
 over that of the plan without detours and without a failure, `hops` likewise the channels on all paths; `entries` are of
 the fullest switch. CPU seconds are of the whole plan, proof of every failure included, kernels compiled before.
 
 `--curve` shows for a random 4-regular fabric of 64 switches what longer paths and more VLANs buy. The order search may
 make paths longer by that factor without a failure, and leaves fewer pairs without a way after one. Detours of one
-source round links as far from it are dealt into so many trees (0: few trees for all sources).
+source round links as far from it are dealt into so many trees (0: few trees for all sources). While some failure leaves
+a load of more than `enough` times that without a failure, trees for one source and failure are added.
 """
 
 from __future__ import annotations
 
 import argparse
+import resource
 import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 from any_routing import family, random_regular
 
 from tagloom import pipeline
+from tagloom.pipeline.protecting import with_detours
+from tagloom.route import route
 from tagloom.route.any_order.plan import any_protected
-from tagloom.route.detours import find_detours
+from tagloom.route.detours import DetourLimits, find_detours
+from tagloom.route.gather import gather
 from tagloom.verify import protection, what_if
 from tagloom.weave import name_detours, weave, weave_detours
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from tagloom.records.fabric import Fabric
+    from tagloom.records.routes import Routes
 
 TEMPLATES = Path(__file__).resolve().parents[1] / "templates"
 PAGE = Path(__file__).resolve().parent / "results" / "protection.md"
@@ -43,15 +52,22 @@ FABRICS = {
     "random 4-regular 64": random_regular(4, 64),
     "random 3-regular 64": random_regular(3, 64),
 }
-LONGER = (1.0, 1.02, 1.05, 1.1)
+LONGER = ((1.0,), (1.02,), (1.05,), (1.05, 1.1))
+FREE_VLANS = 4_094 - 1 - 64  # but VLAN 1, and that of each source
 PARTS = (0, 1, 2, 4, 8)
+HEADER = ("fabric", "prefer", "protected", "left", "VLANs", "entries", "hops", "load", "CPU s")
+CURVE_HEADER = (
+    *("longer", "trees", "enough", "left", "detour VLANs", "entries"),
+    *("hops", "load", "hops after", "load after"),
+)
+ENOUGH = (1.5, 1.4, 1.2, 1.0)
 
 
-def rows(name: str, fabric: Fabric) -> list[tuple[str, ...]]:
+def rows(name: str, fabric: Fabric, prefers: Sequence[str] = ("vlans", "load")) -> list[tuple[str, ...]]:
     bare = pipeline.plan(fabric, TEMPLATES, prefer="load", texts=False)[0]
     before = what_if(fabric, bare.state, "links", ())
     found: list[tuple[str, ...]] = []
-    for prefer in ("vlans", "load"):
+    for prefer in prefers:
         start = time.process_time()
         build, proof, _ = pipeline.plan(fabric, TEMPLATES, prefer=prefer, protect="link", texts=False)
         seconds = time.process_time() - start
@@ -72,15 +88,35 @@ def rows(name: str, fabric: Fabric) -> list[tuple[str, ...]]:
     return found
 
 
+def planning_seconds(fabric: Fabric) -> float:
+    """Return the CPU seconds of a plan with few VLANs and its detours, without the proofs."""
+    start = time.process_time()
+    routes = gather(fabric, route(fabric, "auto", "fixed", 1, None), None)
+    with_detours(fabric, routes, weave(fabric, routes), "link", own=False, effort=1, free=True, hosts_tag=False)
+    return time.process_time() - start
+
+
+def large(switches: int, prefers: Sequence[str]) -> None:
+    """Print the rows of a random 4-regular fabric, the seconds of planning alone, and the memory that all took."""
+    fabric = random_regular(4, switches)
+    print(f"planning: {planning_seconds(fabric):.1f} CPU s")
+    print(*in_markdown(HEADER, rows(fabric.name, fabric, prefers)), sep="\n")
+    print(f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10:,} MB of memory at most")
+
+
 def curve(fabric: Fabric) -> list[tuple[str, ...]]:
     bare = pipeline.plan(fabric, TEMPLATES, prefer="load", texts=False)[0]
     before = what_if(fabric, bare.state, "links", ())
     found: list[tuple[str, ...]] = []
-    fabric = replace(fabric, first_vlan=2)  # there are 4,094
-    for longer, parts in [(longer, 4) for longer in LONGER] + [(LONGER[2], parts) for parts in PARTS]:
-        routes, order, _ = any_protected(fabric, "link", longer=(longer,))
+    fabric = replace(fabric, first_vlan=2)
+    planned: dict[tuple[float, ...], tuple[Routes, NDArray[np.int32], int]] = {}
+    choices = [(longer, 4, 1.3) for longer in LONGER] + [(LONGER[-1], parts, np.inf) for parts in PARTS]
+    for longer, parts, enough in choices + [(LONGER[-1], 4, enough) for enough in ENOUGH]:
+        if longer not in planned:
+            planned[longer] = any_protected(fabric, "link", longer=longer)
+        routes, order, _ = planned[longer]
         plain = weave(fabric, routes).state
-        trees = find_detours(fabric, routes, order, "link", 1 << 12, parts)
+        trees = find_detours(fabric, routes, order, "link", DetourLimits(FREE_VLANS, parts, enough=enough))
         state, vlan_of = weave_detours(fabric, routes, [trees])
         detours = name_detours(fabric, routes, [trees], vlan_of)
         cost, _ = protection(fabric, plain, state, "link", detours)
@@ -94,7 +130,9 @@ def curve(fabric: Fabric) -> list[tuple[str, ...]]:
                 (got.load_max, before.load_before),
             )
         ]
-        found.append((f"{longer:.2f}", str(parts), f"{got.unprotected:,}", str(cost.detour_vlans), *ratios))
+        entries = max(len(held.entry_vlan) for held in state.values())
+        limits = f"{np.prod(longer):.2f}", str(parts), f"{enough:.1f}" if np.isfinite(enough) else "-"
+        found.append((*limits, f"{got.unprotected:,}", str(cost.detour_vlans), f"{entries:,}", *ratios))
     return found
 
 
@@ -116,18 +154,18 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--curve", action="store_true")
     parser.add_argument("--large", action="store_true")
+    parser.add_argument("--largest", action="store_true")
     args = parser.parse_args()
     pipeline.plan(family("torus", 3, 3), TEMPLATES, prefer="load", protect="link", texts=False)
     pipeline.plan(family("torus", 3, 3), TEMPLATES, prefer="vlans", protect="link", texts=False)
     if args.curve:
-        header = ("longer", "trees", "left", "detour VLANs", "hops", "load", "hops after", "load after")
-        keep(header, curve(FABRICS["random 4-regular 64"]))
-        return
-    header = ("fabric", "prefer", "protected", "left", "VLANs", "entries", "hops", "load", "CPU s")
-    if args.large:
-        print(*in_markdown(header, rows("random 4-regular 256", random_regular(4, 256))), sep="\n")
+        keep(CURVE_HEADER, curve(FABRICS["random 4-regular 64"]))
+    elif args.large:
+        large(256, ("vlans", "load"))
+    elif args.largest:
+        large(1024, ("vlans",))
     else:
-        keep(header, [row for name, fabric in FABRICS.items() for row in rows(name, fabric)])
+        keep(HEADER, [row for name, fabric in FABRICS.items() for row in rows(name, fabric)])
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -11,11 +11,12 @@ import numpy as np
 
 from tagloom.graph.cycles import ranks
 from tagloom.records.routes import DetourTrees
-from tagloom.route.any_order.detours import OUTSIDE, along, chosen, needed, rerooted, shared_trees
+from tagloom.route.any_order.detours import OUTSIDE, along, chosen, fitting, needed, rerooted, shared_trees
 from tagloom.route.any_order.orders import ordered
 from tagloom.route.any_order.own_detours import own_detours
 from tagloom.route.any_order.plan import trees_along
 from tagloom.route.any_order.protect import failures, no_failure, protect
+from tagloom.route.any_order.relieve import relieved
 from tagloom.route.net import lay_out
 
 if TYPE_CHECKING:
@@ -25,11 +26,29 @@ if TYPE_CHECKING:
 
     from tagloom.records.fabric import Fabric
     from tagloom.records.routes import Routes
+    from tagloom.route.any_order.detours import Along
     from tagloom.route.net import Net
 
 # Roots of each shared tree: MOST_TRIED by the switches and channels that each is grown over, but LEAST_ROOTS
 LEAST_ROOTS, MOST_TRIED = 4, 1 << 25
 STARTS = 16  # orders that a search begins from
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DetourLimits:
+    """The number of detours, and for whom they are.
+
+    most    trees that may be added
+    parts   0: sources and failures share trees; else each source has its own, in so many for links equally far from it
+    enough  where not infinite: trees for one source and failure are added while some failure leaves a load of more than
+            so many times that without a failure
+    table   the entries that each switch holds, int64[N]: only detours that surely fit are kept, the most used first
+    """
+
+    most: int
+    parts: int = 0
+    enough: float = np.inf
+    table: NDArray[np.int64] | None = None
 
 
 def order_beside(
@@ -109,15 +128,15 @@ def _ascended(
 
 
 def find_detours_of_networks(
-    fabric: Fabric, routes: Routes, order: NDArray[np.int32], kind: str, most: int, parts: int = 0
+    fabric: Fabric, routes: Routes, order: NDArray[np.int32], kind: str, limits: DetourLimits
 ) -> list[DetourTrees]:
     """Return what `find_detours` does for each network, along one order that the paths of all of them ascend.
 
-    `most` trees are added in all: small networks choose first, and leave what they do not need to the others. Detours
-    of a network with links of its own take those alone. A network in a given VLAN has none: its hosts send with that
-    id, and no switch gives their frames another.
+    The limit of added trees is that of all: small networks choose first, and leave what they do not need to the others.
+    Detours of a network with links of its own take those alone. A network in a given VLAN has none: its hosts send with
+    that id, and no switch gives their frames another.
     """
-    several, left = list(zip(fabric.by_network, fabric.networks.items(), strict=True)), most
+    several, left = list(zip(fabric.by_network, fabric.networks.items(), strict=True)), limits.most
     found: dict[int, DetourTrees] = {}
     for waiting, i in zip(
         range(len(several), 0, -1),
@@ -127,14 +146,14 @@ def find_detours_of_networks(
         part, (name, hosts) = several[i]
         barred = np.flatnonzero(fabric.barred.get(name, np.zeros(0)))
         mine, most_here = routes.of_hosts(hosts), 0 if name in dict(fabric.tags) else left // waiting
-        own = _of_network(part, mine, order, (kind, most_here, parts), barred)
+        own = _of_network(part, mine, order, (kind, replace(limits, most=most_here)), barred)
         found[i] = _kept(own) if name in dict(fabric.tags) else own
         left -= found[i].added
     return [found[i] for i in range(len(several))]
 
 
 def _of_network(
-    fabric: Fabric, routes: Routes, order: NDArray[np.int32], what: tuple[str, int, int], barred: NDArray[np.int64]
+    fabric: Fabric, routes: Routes, order: NDArray[np.int32], what: tuple[str, DetourLimits], barred: NDArray[np.int64]
 ) -> DetourTrees:
     """Return the detours of one network that may not use the links `barred`, around every failure of the fabric."""
     if not len(barred):
@@ -162,14 +181,12 @@ def _kept(trees: DetourTrees) -> DetourTrees:
 
 
 def find_detours(
-    fabric: Fabric, routes: Routes, order: NDArray[np.int32], kind: str, most: int, parts: int = 0
+    fabric: Fabric, routes: Routes, order: NDArray[np.int32], kind: str, limits: DetourLimits
 ) -> DetourTrees:
     """Return detours for each source whose tree breaks at a single failure, along an order that all its paths ascend.
 
-    `order` lists the channels that are up; `kind` is "link" or "switch". At most `most` trees are added. Without
-    `parts`, sources and failures share them, and those of other sources too. With `parts` they are made for each source
-    alone, with short paths: more parts mean more trees and less load after a failure. Raises PlanError if the routes
-    are not trees.
+    `order` lists the channels that are up; `kind` is "link" or "switch". Own trees of a source have short paths: more
+    parts mean more trees and less load after a failure. Raises PlanError if the routes are not trees.
     """
     net = lay_out(fabric)
     what = failures(net, kind)
@@ -184,29 +201,62 @@ def find_detours(
     trees = place[np.where(routes.trees >= 0, routes.trees, len(fabric.tail))][:, net.switch]
     trees[np.arange(len(sources)), sources] = -1
     wanted = needed(paths, sources, trees)
-    if parts:
-        weight = np.outer(np.bincount(routes.source_of_host, minlength=len(sources)), net.weight)
-        weight[np.arange(len(sources)), sources] = 0.0
-        pool, taken = own_detours(paths, sources, weight, trees, wanted, most, parts)
-        own = 0
+    weight = np.outer(np.bincount(routes.source_of_host, minlength=len(sources)), net.weight)
+    weight[np.arange(len(sources)), sources] = 0.0
+    if limits.parts:
+        grown, taken = own_detours(paths, sources, weight, trees, wanted, limits.most, limits.parts)
+        added, shared = len(grown), 0
     else:
-        base = np.unique(trees, axis=0)
-        left = wanted & (chosen(paths, sources, net.weight, wanted, base) < 0)
-        roots = max(LEAST_ROOTS, MOST_TRIED // max(1, len(net.switch) * len(net.channel)))
-        pool = np.concatenate([base, shared_trees(paths, sources, left, most, roots)])
-        taken, own = chosen(paths, sources, net.weight, wanted, pool), len(base)
-    rows = np.where(taken >= 0, np.arange(len(sources))[:, None] * len(pool) + taken, -1)
-    different = np.unique(rows[rows >= 0])
-    parent = np.full((len(different), len(fabric.switches)), -1, np.int32)
-    for row, (k, t) in enumerate(zip(*np.divmod(different, max(1, len(pool))), strict=True)):
-        hung = rerooted(paths, pool[t], sources[k])
-        parent[row, net.switch] = np.where(hung >= 0, order[hung], -1)
+        pool, choice, own = _shared(paths, net, (sources, trees, wanted), limits)
+        rows = np.where(choice >= 0, np.arange(len(sources))[:, None] * len(pool) + choice, -1)
+        different = np.unique(rows[rows >= 0])
+        taken = np.where(rows >= 0, np.searchsorted(different, rows), -1).astype(np.int32)
+        k, t = np.divmod(different, max(1, len(pool)))
+        grown = np.array([rerooted(paths, pool[b], sources[a]) for a, b in zip(k, t, strict=True)], np.int32)
+        grown = grown.reshape(len(different), len(net.switch))
+        added, shared = len(np.unique(choice[choice >= own])), len(grown)
+    if np.isfinite(limits.enough) and added < limits.most:
+        first = len(grown)
+        grown, taken = relieved(
+            paths, (sources, weight, trees, wanted), (grown, taken), shared, limits.most - added, limits.enough
+        )
+        used = np.unique(taken[taken >= 0])
+        added += int(np.count_nonzero(used >= first))
+        grown, taken = grown[used], np.where(taken >= 0, np.searchsorted(used, taken), -1).astype(np.int32)
+    if limits.table is not None and len(grown):
+        uses = np.bincount(taken[taken >= 0], minlength=len(grown))
+        kept = fitting(paths, trees, grown, net.weight, uses, limits.table[net.switch])
+        taken = np.where((taken >= 0) & kept[taken], np.cumsum(kept)[taken] - 1, -1).astype(np.int32)
+        grown = grown[kept]
+    made_for = np.zeros(len(grown), np.int64)
+    k, f = np.nonzero(taken >= 0)
+    made_for[taken[k, f]] = k
+    parent = np.full((len(grown), len(fabric.switches)), -1, np.int32)
+    parent[:, net.switch] = np.where(grown >= 0, order[grown], -1)
     return DetourTrees(
         links=np.unique(net.channel // 2).astype(np.int32),
         switches=net.switch if kind == "switch" else net.switch[:0],
-        root=routes.root[different // max(1, len(pool))],
+        root=routes.root[made_for],
         parent=parent,
-        choice=np.where(rows >= 0, np.searchsorted(different, rows), -1).T.astype(np.int32),
+        choice=np.ascontiguousarray(taken.T),
         unserved=int((wanted & (taken < 0)).sum()),
-        added=len(np.unique(taken[taken >= own])),
+        added=added,
     )
+
+
+def _shared(
+    paths: Along,
+    net: Net,
+    needs: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]],
+    limits: DetourLimits,
+) -> tuple[NDArray[np.int32], NDArray[np.int32], int]:
+    """Return shared trees int32[T, n], the one of each (source, failure) int32[S, F], and how many are the sources'.
+
+    `needs` are the sources, their trees, and for which (source, failure) a detour is wanted.
+    """
+    sources, trees, wanted = needs
+    base = np.unique(trees, axis=0)
+    left = wanted & (chosen(paths, sources, net.weight, wanted, base) < 0)
+    roots = max(LEAST_ROOTS, MOST_TRIED // max(1, len(net.switch) * len(net.channel)))
+    pool = np.concatenate([base, shared_trees(paths, sources, left, limits.most, roots)])
+    return pool, chosen(paths, sources, net.weight, wanted, pool), len(base)

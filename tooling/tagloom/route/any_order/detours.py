@@ -526,3 +526,56 @@ def rerooted(net: Along, time: NDArray[np.int32], root: int) -> NDArray[np.int32
         turned[u] = net.back[c]
         c = onward
     return turned
+
+
+@kernel
+def _entries(net: Along, time: NDArray[np.int32], hosts: NDArray[np.float64], count: NDArray[np.float64]) -> None:
+    """Write to `count`, float64[n], the entries that a tree's paths from its root need at each switch."""
+    for v in range(len(time)):
+        count[v] = hosts[v] if time[v] != OUTSIDE else 0.0
+    for c in range(len(net.tail) - 1, -1, -1):
+        if time[net.head[c]] == c:
+            count[net.tail[c]] += count[net.head[c]]
+
+
+@kernel
+def _fit(
+    net: Along,
+    trees: NDArray[np.int32],
+    grown: NDArray[np.int32],
+    hosts: NDArray[np.float64],
+    sequence: NDArray[np.int64],
+    table: NDArray[np.float64],
+    kept: NDArray[np.bool_],
+) -> None:
+    """Mark in `kept` the trees that fit beside the sources' own and those before them in `sequence`."""
+    left, count = table.copy(), np.empty(len(table))
+    for time in trees:
+        _entries(net, time, hosts, count)
+        left -= count
+    for t in sequence:
+        _entries(net, grown[t], hosts, count)
+        fits = True
+        for v in range(len(left)):
+            fits &= count[v] <= left[v]
+        if fits:
+            left -= count
+            kept[t] = True
+
+
+def fitting(
+    net: Along,
+    trees: NDArray[np.int32],
+    grown: NDArray[np.int32],
+    hosts: NDArray[np.float64],
+    uses: NDArray[np.int64],
+    table: NDArray[np.int64],
+) -> NDArray[np.bool_]:
+    """Return which of the `grown` trees to keep so that no switch holds more entries than its `table`, bool[T].
+
+    The sources' own `trees` are always there. Each tree is counted as if it shared no entry, so what is kept fits.
+    Those that serve the most failures, `uses`, come first.
+    """
+    kept = np.zeros(len(grown), np.bool_)
+    _fit(net, trees, grown, hosts, np.argsort(-uses, kind="stable"), table.astype(np.float64), kept)
+    return kept
