@@ -28,6 +28,7 @@ MODELS = (
     "mikrotik-crs326-24g-2s",
     "hpe-5130-24g-4sfp",
     "huawei-s5731-s24t4x",
+    "arista-7010t-48",
 )
 REAL = os.environ.get("TAGLOOM_SWITCH", "")
 

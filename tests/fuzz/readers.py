@@ -370,7 +370,7 @@ def make(home: Path) -> None:
         shutil.copy(ROOT / "tests" / "data" / "infiniband" / "ring" / name, home / place)
     shutil.copy(home / "subnet" / "opensm.fdbs", home / "nodes")
     shutil.copytree(ROOT / "tests" / "data" / "netbox", home / "netbox")
-    for name in ("comware.cfg", "huawei.cfg"):
+    for name in ("comware.cfg", "huawei.cfg", "eos.cfg"):
         shutil.copy(ROOT / "tests" / "render" / "transcripts" / name, home / name)
     arrays = {"ends": [[0, 1], [1, 0]], "group": [[0], [-2]], "first": [0, 1], "members": [0], "senders": [1, 1]}
     (home / "arrays").mkdir()
@@ -420,6 +420,7 @@ READERS = (
     Reader("configuration", "b/configs/s0.cfg", command("verify b")),
     Reader("configuration of Comware", "comware.cfg", lambda: read_text_of("hpe-5130-24g-4sfp", Path("comware.cfg"))),
     Reader("configuration of Huawei", "huawei.cfg", lambda: read_text_of("huawei-s5731-s24t4x", Path("huawei.cfg"))),
+    Reader("configuration of EOS", "eos.cfg", lambda: read_text_of("arista-7050tx-64", Path("eos.cfg"))),
     Reader("rollout", "r/rollout.json", lambda: (waves.read_sequence(Path("r")), waves.downtime(Path("r")))),
     Reader("rollout for a forecast", "r/rollout.json", command("predict c --rollout r")),
     Reader("settings", "s.json", command("plan f.yml --settings s.json -o p --no-texts")),

@@ -42,7 +42,7 @@ def test_a_switch_that_holds_group_entries(model, templates, golden):
 def test_no_reviewed_text_is_one_that_nothing_makes(golden):
     plans = [f"mesh-2x2-{assignment}-{model}" for model, assignment in CASES]
     golden.check_names(
-        ".", [*plans, *(f"ring-5-renamed-{model}" for model in RINGS), "comware", "huawei", "errors", "render"]
+        ".", [*plans, *(f"ring-5-renamed-{model}" for model in RINGS), "comware", "eos", "huawei", "errors", "render"]
     )
 
 

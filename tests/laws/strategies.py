@@ -42,7 +42,7 @@ def switch_states(draw: st.DrawFn, platform: Platform) -> SwitchState:
     vlans = sorted(editor.vlans)
     flows = [
         flow for flow, key in zip(FlowControl, ("flow_off", "flow_on", "flow_auto"), strict=True) if grammar.has(key)
-    ]
+    ] or [FlowControl.OFF]
     for cell, column, values in ((Cell.FLOW_CONTROL, "flow_control", flows), (Cell.EEE, "eee", [False, True])):
         if cell in grammar.switchwide:
             setattr(editor, column, [draw(st.sampled_from(values))] * platform.ports)
@@ -50,9 +50,11 @@ def switch_states(draw: st.DrawFn, platform: Platform) -> SwitchState:
         _draw_vlans(draw, editor, grammar, port, vlans)
         at = port - 1
         editor.enabled[at] = draw(st.booleans())
-        editor.negotiation[at] = draw(st.booleans())
-        editor.speed_mbps[at] = draw(st.sampled_from([0, 10, 100, 1000]))
-        editor.port_spanning_tree[at] = draw(st.booleans())
+        if grammar.has("speed"):
+            editor.negotiation[at] = draw(st.booleans())
+            editor.speed_mbps[at] = draw(st.sampled_from([0, 10, 100, 1000]))
+        if grammar.has("port_spanning_tree_off"):
+            editor.port_spanning_tree[at] = draw(st.booleans())
         if platform.eee and Cell.EEE not in grammar.switchwide:
             editor.eee[at] = draw(st.booleans())
         if platform.physical_ports < platform.ports and port <= platform.physical_ports:
@@ -88,6 +90,13 @@ def _draw_vlans(draw: st.DrawFn, editor: SwitchEditor, grammar: Grammar, port: i
         editor.set_member(vlan, port, draw(st.sampled_from(hows)))
     if mode is not PortMode.GENERAL:
         editor.set_member(editor.pvid[at], port, Membership.UNTAGGED)
+        return
+    if grammar.keeps_other_mode:  # untagged in its native VLAN, or nowhere
+        editor.pvid[at] = draw(st.sampled_from([DISCARD_PVID, *vlans]))
+        for vlan in vlans:
+            inside = editor.members[vlan].get(port) is not None or vlan == editor.pvid[at]
+            how = Membership.UNTAGGED if vlan == editor.pvid[at] else Membership.TAGGED
+            editor.set_member(vlan, port, how if inside else Membership.NONE)
         return
     if draw(st.booleans()):
         editor.pvid[at] = DISCARD_PVID

@@ -18,8 +18,9 @@ from thinned import examples
 
 @cache
 def planned(model):
-    fabric = make_fabric("ring", 3, model=model)
-    return fabric.used_ports[0], plan(fabric, ROOT / "templates")[2]["s0"].splitlines()
+    fabric, platform = make_fabric("ring", 3, model=model), platforms.load(model)
+    way = {"assignment": "pinned", "routing": "tree"} if platform.assignments[0] else {}
+    return fabric.used_ports[0], plan(fabric, ROOT / "templates", **way)[2]["s0"].splitlines()
 
 
 def pasted(platform, lines):
@@ -49,6 +50,7 @@ def pasted(platform, lines):
         "n-series",
         "hpe-5130-24g-4sfp",
         "huawei-s5731-s24t4x",
+        "arista-7010t-48",
     ],
 )
 @examples(30)

@@ -36,6 +36,7 @@ EACH_MODEL = pytest.mark.parametrize(
             "mikrotik-crs326-24g-2s",
             "hpe-5130-24g-4sfp",
             "huawei-s5731-s24t4x",
+            "arista-7050tx-64",
         )
         for firmware in (
             (),
@@ -140,6 +141,7 @@ def test_a_port_or_vlan_line_that_is_lost_or_spoilt_never_goes_unseen(model, fir
         "/interface",
         "port ",
         "mac-address",
+        "mac address-table static",
     )
     telling = [at for at, line in enumerate(lines) if line.startswith(ours)]
     if not telling:

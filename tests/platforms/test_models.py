@@ -36,6 +36,8 @@ def test_the_models_are_those_of_the_contract_and_the_numbers_on_the_boxes():
         ("hpe-5700-48g-4xg", 54, "GE1/0/1", "FGE1/0/54"),
         ("huawei-s5731-s24t4x", 28, "GE0/0/1", "XGE0/0/4"),
         ("huawei-s5720-52x-ei", 52, "GE0/0/1", "XGE0/0/4"),
+        ("arista-7010t-48", 52, "Et1", "Et52"),
+        ("arista-7050tx-64", 64, "Et1", "Et52/4"),
         ("sf-0420g", 24, "g1", "g24"),
     ],
 )
@@ -75,6 +77,7 @@ def test_every_choice_of_firmware_makes_a_whole_grammar(model):
         ("powerconnect-6248", {}, "bridge address 0200.0000.0001 ethernet 1/g2 permanent"),
         ("hpe-5130-24g-4sfp", {}, "mac-address static 0200-0000-0001 interface GigabitEthernet1/0/2 vlan 7"),
         ("huawei-s5731-s24t4x", {}, "mac-address static 0200-0000-0001 GigabitEthernet0/0/2 vlan 7"),
+        ("arista-7050tx-64", {}, "mac address-table static 0200.0000.0001 vlan 7 interface Ethernet2"),
         ("n-series", {}, "mac address-table static 0200.0000.0001 vlan 7 interface gigabitethernet 1/0/2"),
     ],
 )

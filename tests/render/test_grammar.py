@@ -13,6 +13,7 @@ from tagloom.records.switch_state import Frames, Membership, PortMode, SwitchEdi
 ROS, FASTPATH, CBS350 = "powerconnect-5324", "powerconnect-6248", "cisco-cbs350-24t-4g"
 COMWARE = "hpe-5130-24g-4sfp"
 HUAWEI = "huawei-s5731-s24t4x"
+EOS = "arista-7050tx-64"
 G = {ROS: "g", FASTPATH: "1/g"}
 
 
@@ -316,7 +317,7 @@ def test_a_model_without_a_command_line_is_told_so():
 
 
 @pytest.mark.parametrize(
-    "model", [ROS, "powerconnect-5548", "cisco-sg300-28", CBS350, FASTPATH, "n-series", COMWARE, HUAWEI]
+    "model", [ROS, "powerconnect-5548", "cisco-sg300-28", CBS350, FASTPATH, "n-series", COMWARE, HUAWEI, EOS]
 )
 def test_every_line_has_a_mark_and_every_step_a_place_and_a_reason(model):
     grammar = Grammar.of(load(model))
@@ -333,6 +334,6 @@ def test_every_line_has_a_mark_and_every_step_a_place_and_a_reason(model):
         "channel_range",
     }
     never_sent = {"no_access_vlan", "entry_channel", "trunk_open", "trunk_only"}
-    never_sent |= {"trunk_link", "trunk_permit", "trunk_forbid", "trunk_pvid"}
+    never_sent |= {"trunk_link", "trunk_permit", "trunk_forbid", "trunk_pvid", "list_only"}
     written = {key for key in grammar.lines if grammar.has(key)} - never_sent - ways_in
     assert written <= set(placed)

@@ -73,6 +73,10 @@ class PlanError(TagloomError):
         super().__init__("; ".join(part for part in (rule, witness, next_step) if part))
 
 
+class UnwritableError(PlanError):
+    """A state that a switch cannot be told, though it could be planned: a rollout may lead another way."""
+
+
 class DeviceError(TagloomError):
     """A switch failed: which one, at which command, and the text it answered, which steers no terminal."""
 

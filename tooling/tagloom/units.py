@@ -49,7 +49,9 @@ def is_host_address(mac: int) -> bool:
 
 
 def format_mac(mac: int, style: str = "colon") -> str:
-    """Write a 48-bit integer as a MAC address; style is ``colon``, ``dotted`` (upper-case) or ``hyphens``.
+    """Write a 48-bit integer as a MAC address.
+
+    Style is ``colon``, ``dotted`` (upper-case), ``dotted-lower`` or ``hyphens``.
 
     >>> format_mac(0x0200000000_0A)
     '02:00:00:00:00:0a'
@@ -57,8 +59,9 @@ def format_mac(mac: int, style: str = "colon") -> str:
     '0200.0000.000A'
     """
     digits = f"{mac:012x}"
-    if style == "dotted":
-        return ".".join(digits[i : i + 4] for i in (0, 4, 8)).upper()
+    if style.startswith("dotted"):
+        dotted = ".".join(digits[i : i + 4] for i in (0, 4, 8))
+        return dotted.upper() if style == "dotted" else dotted
     if style == "hyphens":
         return "-".join(digits[i : i + 4] for i in (0, 4, 8))
     return ":".join(digits[i : i + 2] for i in range(0, 12, 2))

@@ -69,6 +69,7 @@ _PAGING_OFF = {
     "dell_os6": ("terminal length 0",),
     "hp_comware": ("screen-length disable",),
     "huawei": ("screen-length 0 temporary",),
+    "arista_eos": ("terminal width 511", "terminal length 0"),
 }
 # A console that has said what it waits for says no more for so long, where the inventory calls it fast and where not.
 _FAST_SILENCE_SECONDS, _SILENCE_SECONDS = 0.05, 0.3

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tagloom.apply.outcomes import Fault
-from tagloom.errors import Finding
+from tagloom.errors import Finding, UnwritableError
 from tagloom.records.change import Cell, Change, difference
 from tagloom.records.ownership import conflicts, left_unnamed, lockout, overlay
 from tagloom.records.switch_state import FlowControl, Frames, Membership, PortMode
@@ -98,7 +98,7 @@ def configure_switch(  # noqa: PLR0913 - what the switch must hold before, what 
             assumed = laid(running, held)
             drifted = _cells(switch, language, difference(assumed, running))
         changes = difference(running, wanted)
-        commands = language.commands(changes, running)
+        commands, after = _written(language, running, wanted, findings)
         refused = (*findings, *drifted)
         unsaved = (check or not changes) and not ahead and _unsaved(connection, language, running)
         session.note(
@@ -106,7 +106,7 @@ def configure_switch(  # noqa: PLR0913 - what the switch must hold before, what 
             commands=commands,
             read=True,
             before=language.text(running),
-            after=language.text(wanted),
+            after=after,
             unsaved=unsaved,
             own_lines=own_lines(text),
         )
@@ -135,6 +135,21 @@ def configure_switch(  # noqa: PLR0913 - what the switch must hold before, what 
     connection, switch = session.connection, session.switch
     laid = partial(overlay, ports=ports, switchwide=language.switchwide, pruned=pruned)
     return session.run(steps)
+
+
+def _written(
+    language: Language, running: SwitchState, wanted: SwitchState, findings: tuple[Finding, ...]
+) -> tuple[tuple[str, ...], str]:
+    """Return the lines from one state to the other, and the text of that.
+
+    What a switch cannot be told has neither where `findings` say why already: nothing is sent then.
+    """
+    try:
+        return language.commands(difference(running, wanted), running), language.text(wanted)
+    except UnwritableError:
+        if not findings:
+            raise
+        return (), language.text(running)
 
 
 def _leftovers(

@@ -122,6 +122,13 @@ FAMILIES["huawei"] = replace(
     paging_off="screen-length 0 temporary",
     paging_on="undo screen-length temporary",
 )
+FAMILIES["eos"] = replace(  # what is saved is said in eos_console.py
+    FAMILIES["comware"],
+    pager=" --More-- ",
+    pager_wipe="\r" + " " * 10 + "\r",
+    paging_off="terminal length 0",
+    paging_on="terminal length 24",
+)
 
 
 def is_abbreviated(line: str, pattern: str) -> bool:

@@ -135,10 +135,15 @@ class UnmanagedConfig:
         grammar = Grammar.of(platform)
         if grammar.code in _DISPLAYS:
             return cls(_born_with_views(name, number, grammar, used_ports))
-        ros = grammar.code == "ros"
-        blocks = {"": everywhere if ros else [address, *everywhere]}  # 62xx: the address of VLAN 1 is a global line
-        if ros:
+        if grammar.code == "eos":
+            user, server = f"username plant secret sha512 $6${number:032x}", "logging host 192.0.2.254"
+            everywhere = [user, "snmp-server community watchtower ro", server, f"hostname {name}"]
+        # 62xx: the address of VLAN 1 is a global line
+        blocks = {"": [address, *everywhere] if grammar.code == "fastpath" else everywhere}
+        if grammar.code == "ros":
             blocks[grammar.enter(Context(ContextKind.INTERFACE_VLAN, vlan=1))] = [address]
+        elif grammar.code == "eos":
+            blocks["interface Vlan1"] = [address]
         spare = tuple(port for port in range(1, platform.physical_ports + 1) if port not in used_ports)
         if spare:
             blocks[grammar.enter(Context(ContextKind.INTERFACE, spare[-1:]))] = ["description spare-for-plant"]
@@ -316,11 +321,8 @@ class Device:
     def hostname(self) -> str:
         """Return the name in the prompt; a switch without one says `console`, RouterOS `MikroTik`."""
         named = [line for line in self.foreign.blocks.get("", []) if line.startswith(("hostname ", "sysname "))]
-        return (
-            named[-1].split(None, 1)[1].strip('"')
-            if named
-            else {"routeros": "MikroTik", "comware": "HPE", "huawei": "HUAWEI"}.get(self.platform.grammar, "console")
-        )
+        unnamed = {"routeros": "MikroTik", "comware": "HPE", "huawei": "HUAWEI", "eos": "localhost"}
+        return named[-1].split(None, 1)[1].strip('"') if named else unnamed.get(self.platform.grammar, "console")
 
     def configuration(self) -> Configuration:
         """Return what the switch runs and starts with."""

@@ -11,6 +11,7 @@ import asyncssh
 
 from tagloom.lab.comware_console import ComwareConsole
 from tagloom.lab.console import FAMILIES, Console
+from tagloom.lab.eos_console import EosConsole
 from tagloom.lab.faults import BOOTS, LASTING
 from tagloom.lab.huawei_console import HuaweiConsole
 from tagloom.lab.manners import Mannered, manner
@@ -113,7 +114,7 @@ def mannered(device: Device, console: Console | ShellConsole | RouterOsConsole) 
 
 def console_of(device: Device, *, serial: bool = False, known: bool = False) -> Console:
     """Return a session at a console of modes, of the kind that the switch's family has."""
-    kinds: dict[str, type[Console]] = {"comware": ComwareConsole, "huawei": HuaweiConsole}
+    kinds: dict[str, type[Console]] = {"comware": ComwareConsole, "huawei": HuaweiConsole, "eos": EosConsole}
     kind = kinds.get(Grammar.of(device.platform).code, Console)
     return kind(device, serial=serial, known=known)
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _ROW = re.compile(r"(\d{1,4})\s+((?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}|(?:[0-9A-Fa-f]{4}\.){2}[0-9A-Fa-f]{4})\s+(.*)")
 _MAC = r"((?:[0-9A-Fa-f]{4}-){2}[0-9A-Fa-f]{4})"
+_MOVED = re.compile(r"\s+\d{1,9}\s+\S{1,40}\s+ago$")  # EOS: how often an address moved, and when last
 _HYPHENS = (  # head and row of a family's table
     (r"\bMAC Address\s+VLAN ID\s+State\b", rf"{_MAC}\s+(\d{{1,4}})\s+Learned\s+(\S+)\s+\S+"),  # Comware
     (r"\bMAC Address\s+VLAN/VSI\S*\s+Learned-From\b", rf"{_MAC}\s+(\d{{1,4}})/\S+\s+(\S+)\s+dynamic"),  # Huawei
@@ -43,7 +44,7 @@ def learnt_on_page(platform: Platform, text: str) -> dict[tuple[int, int], int] 
         return None
     found = {}
     for line in text.splitlines():
-        row = _ROW.fullmatch(line.strip())
+        row = _ROW.fullmatch(_MOVED.sub("", line.strip()))
         words = row[3].split() if row else []
         places = [word for word in words if word.lower() not in _LEARNT]
         if row and len(words) == 2 and len(places) == 1 and (port := platform.port_number(places[0])):

@@ -468,7 +468,11 @@ def _ordered(
     if all(switch.name in read for switch in prepared.fabric.live):
         if options.readmit:
             return prepare.readmit(prepared, read, after, context.site, options.readmit)
-        wish = {"allow_drain": options.allow_drain, "foreign": options.foreign}
+        wish = {
+            "allow_drain": options.allow_drain,
+            "at_once": options.allow_interrupt and not options.confirm_seconds,
+            "foreign": options.foreign,
+        }
         prepared = prepare.order_change(prepared, read, after, context.site, **wish)  # type: ignore[arg-type]  # its own keywords
     else:
         for outcome in found.outcomes.outcomes:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from tagloom import platforms
 from tagloom.apply.build import duplicates_allowed, fabric_file, flooding, read_waves
 from tagloom.apply.reading import read_running
-from tagloom.errors import Finding, InputError, PlanError
+from tagloom.errors import AT_ONCE, Finding, InputError, PlanError
+from tagloom.graph.numbering import renumbered
 from tagloom.operate.interrupting import interrupted_at_once
 from tagloom.operate.waves import read_sequence, texts_of
 from tagloom.pipeline.files import read_build, write_build, write_rollout
@@ -184,6 +185,7 @@ def order_change(
     site: Site,
     *,
     allow_drain: bool = False,
+    at_once: bool = False,
     foreign: str = "refuse",
 ) -> PreparedChange:
     """Lead a running fabric to a build by a rollout; what nothing else is found for is set up in one go.
@@ -192,8 +194,9 @@ def order_change(
     interrupted, a slip of the hand), waves are looked for by which the pairs that work go on working. Where there are
     none (factory default), or none is needed, all its switches change at once, and where one of them fails the others
     finish: the caller says whom that cuts off. `before` and `after` are what was read and what is wanted on top of it.
-    With `foreign` "prune", a first wave takes VLANs of others that would loop off links. Raises PlanError where no safe
-    order is found.
+    With `foreign` "prune", a first wave takes VLANs of others that would loop off links. Where a switch cannot be told
+    what it would have to hold between two plans, they change in one go if `at_once`, in VLANs that no switch has yet.
+    Raises PlanError where no safe order is found.
     """
     running = verify(
         prepared.fabric.with_links_up(), before, Plan(duplicates_allowed=True)
@@ -209,15 +212,27 @@ def order_change(
     repeats = prepared.proof.duplicates_allowed or not running.broadcast_exactly_once
     services = proof_services(prepared.fabric, duplicates_allowed=repeats)
     order = partial(choose, prepared.fabric, services=services, allow_drain=allow_drain)
-    change = pruned_first(prepared.fabric, services, before, after, order, foreign=foreign)
+    try:
+        change = pruned_first(prepared.fabric, services, before, after, order, foreign=foreign)
+    except PlanError as refused:
+        if not at_once or AT_ONCE not in refused.advice:
+            raise
+        if renumbered(before, after, prepared.fabric.first_vlan) != after:
+            raise _ids_in_use() from refused
+        return prepared
     if change.after != without_members(after, change.pruned):
-        raise PlanError(
-            "a VLAN id must not be reused for a changed tree while hosts are using it",
-            "the build gives ids that are in use to other trees",
-            "plan again with --previous and the build that runs, or: tagloom rollout OLD NEW",
-            ("plan --previous BUILD", "rollout OLD NEW"),
-        )
+        raise _ids_in_use()
     return written(prepared, change, site)
+
+
+def _ids_in_use() -> PlanError:
+    """Return the error of a build whose VLAN ids other trees have now."""
+    return PlanError(
+        "a VLAN id must not be reused for a changed tree while hosts are using it",
+        "the build gives ids that are in use to other trees",
+        "plan again with --previous and the build that runs, or: tagloom rollout OLD NEW",
+        ("plan --previous BUILD", "rollout OLD NEW"),
+    )
 
 
 def prune_alone(

@@ -53,7 +53,12 @@ _KEPT_NAMES = ("tagloom", '"tagloom"')
 _QUESTION = re.compile(r"(?im)^[ \t]*((?:user ?name|user|login|password)[ \t]*:)")
 _PAGER = re.compile(r"More: <space>,[^\n]{0,80}?<return>|--More-- or \(q\)uit")
 _LOG_LINE = re.compile(r"\d\d-\w{3}-\d{4} \d\d:\d\d:\d\d *:? *%")
-_VERSION = re.compile(r"\b(?:\d+(?:\.\d+){2,4}|V\d{3}R\d{3}C\d{2}(?:SPC\d{1,4})?)\b")  # the latter of Huawei
+# The first is EOS's own, ahead of which a MAC address stands that looks like a version; the last is Huawei's.
+_VERSION = re.compile(
+    r"(?<=image version: )\S{1,40}"
+    r"|\b(?!(?:[\da-f]{4}\.){2}[\da-f]{4}\b)\d+(?:\.\d+){2,4}\b"
+    r"|\bV\d{3}R\d{3}C\d{2}(?:SPC\d{1,4})?\b"
+)
 
 
 class ModeConsole(Console, Protocol):

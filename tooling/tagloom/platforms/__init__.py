@@ -158,6 +158,11 @@ class Platform:
         return bool(self.grammar) and bool(family(self.grammar, self.firmware).get("drops_strange_senders"))
 
     @property
+    def hosts_on_access(self) -> bool:
+        """Return whether a port of a host that carries one VLAN is an access port, and no general one."""
+        return bool(self.grammar) and bool(family(self.grammar).get("hosts_on_access"))
+
+    @property
     def bounces(self) -> frozenset[str]:
         """Return the cells, by their names, a line on which may take its link down for a moment."""
         return frozenset(family(self.grammar, self.firmware)["bounces"] if self.grammar else ())

@@ -176,7 +176,8 @@ class Grammar:
     `changes_from_defaults` that a mode changes in VLAN 1 alone, `discards_into_vlan_1` that the PVID by which a port
     drops untagged frames brings them into VLAN 1 where the port is in that, `promises_vlans` that
     a port may be said to be in VLANs that are not there yet, `shows_spanning_tree` that a
-    running-config without a word of it means that spanning tree is off.
+    running-config without a word of it means that spanning tree is off, `keeps_other_mode` that ports are access ports
+    or trunks with a list of VLANs, and what is said of the mode that a port is not in is kept for when it is.
     `scheduled_reload` says how the switch is told to reload at a set time, None where nobody knows.
     """
 
@@ -212,6 +213,8 @@ class Grammar:
         self.discards_into_vlan_1: bool = self._data.get("discards_into_vlan_1", False)
         self.promises_vlans: bool = self._data.get("promises_vlans", False)
         self.shows_spanning_tree: bool = self._data.get("shows_spanning_tree", False)
+        self.keeps_other_mode: bool = self._data.get("keeps_other_mode", False)
+        self._discard: str = str(self._data.get("discard_word", self._data["discard_pvid"]))
         self.name_length: int = self._data["name_length"]
         said: dict[str, Any] = self._data.get("session", {})
         lists: dict[str, Any] = {key: tuple(word) for key, word in said.items() if isinstance(word, list)}
@@ -237,7 +240,7 @@ class Grammar:
         spelt_out = self._data.get("long_names") and self._data.get("writes_long_names", True)
         self._writers: dict[str, Callable[[Any], str]] = {
             "vlans": self._write_vlans,
-            "pvid": lambda vlan: str(self._data["discard_pvid"] if vlan == DISCARD_PVID else vlan),
+            "pvid": lambda vlan: self._discard if vlan == DISCARD_PVID else str(vlan),
             "ports": self.port_lists.write_long if spelt_out else self.port_lists.write,
             "channels": self.port_lists.write_channels,
             "mac": self._write_mac,
@@ -385,7 +388,7 @@ class Grammar:
         return vlans
 
     def _read_pvid(self, text: str) -> int:
-        return DISCARD_PVID if text == str(self._data["discard_pvid"]) else self._read_vlan(text)
+        return DISCARD_PVID if text == self._discard else self._read_vlan(text)
 
     def _read_name(self, text: str) -> str:
         name = text.strip().strip('"')

@@ -18,6 +18,7 @@ from tagloom.platforms.grammar import (
     Line,
     Node,
 )
+from tagloom.platforms.switchports import Switchports
 from tagloom.records.change import PORT_CELLS, Cell, Value
 from tagloom.records.switch_state import (
     DEFAULT_AGING_SECONDS,
@@ -30,7 +31,7 @@ from tagloom.records.switch_state import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from tagloom.platforms import Platform
 
@@ -114,6 +115,7 @@ class Interpreter:
         self.open_trunks: set[int] = set()
         self.promised: dict[int, set[int]] = {}
         self.unchecked: set[int] = set()
+        self._switchports = Switchports(editor) if self.grammar.keeps_other_mode else None
 
     def feed(self, line: str) -> Outcome:
         """Carry out one line, without its newline; a blank line or a comment is carried out by doing nothing."""
@@ -160,7 +162,10 @@ class Interpreter:
 
     def _carry_out(self, what: Line, values: list[Any]) -> Outcome:
         try:
-            return self.HANDLERS[what.key](self, what, values)
+            handler = self.HANDLERS[what.key]
+            if self._switchports is not None:
+                handler = self.KEEPING.get(what.key, handler)
+            return handler(self, what, values)
         except _RefusedError as refused:
             text = self.grammar.error(refused.name, **refused.values)
             # FASTPATH prints its warning before it looks the VLAN up.
@@ -474,6 +479,60 @@ class Interpreter:
         self.editor.eee = [False] * self.editor.ports
         return _done(line)
 
+    # Families whose ports keep what they are told of the mode that they are not in.
+
+    def _tell_ports(self, line: Line, values: list[Any]) -> Outcome:
+        """Tell the context's ports what a line says of a mode, and put them into the VLANs that follow from it."""
+        assert self._switchports is not None  # noqa: S101 - KEEPING is looked at where it is there
+        self._spend(len(self.editor.vlans) * len(self.context.ports))
+        for port in self.context.ports:
+            told = self._switchports.of(port)
+            match line.key:
+                case "mode_access" | "mode_general":
+                    told.trunk = line.key == "mode_general"
+                case "access_vlan" | "no_access_vlan":
+                    told.access = values[0] if values else DEFAULT_VLAN
+                case "pvid" | "no_pvid":
+                    told.native = values[0] if values else DEFAULT_VLAN
+                case "list_none" | "list_only":
+                    told.allowed = set(values[0]) if values else set()
+                case "list_all":
+                    told.allowed = None
+                case "join_tagged":
+                    told.allowed = None if told.allowed is None else told.allowed | set(values[0])
+                case _:  # leave
+                    every = range(1, self.grammar.platform.max_vlan_id + 1)
+                    told.allowed = (set(every) if told.allowed is None else told.allowed) - set(values[0])
+        self._settle_ports(self.context.ports)
+        return _done(line)
+
+    def _settle_ports(self, ports: Iterable[int]) -> None:
+        """Put ports into the VLANs they were told, and note those that carry VLANs that are not there."""
+        assert self._switchports is not None  # noqa: S101 - as above
+        self._switchports.settle(ports)
+        for port in ports:
+            self.open_trunks.discard(port)
+            self.promised.pop(port, None)
+            if self._switchports.is_open(port):
+                self.open_trunks.add(port)
+            elif missing := self._switchports.missing(port):
+                self.promised[port] = missing
+
+    def _create_told_vlans(self, line: Line, values: list[Any]) -> Outcome:
+        assert self._switchports is not None  # noqa: S101 - as above
+        outcome = self._create_vlans(line, values)
+        self._settle_ports({port for vlan in values[0] for port in self._switchports.named(vlan)})
+        return outcome
+
+    def _delete_told_vlans(self, line: Line, values: list[Any]) -> Outcome:
+        assert self._switchports is not None  # noqa: S101 - as above
+        named = {port for vlan in values[0] for port in self._switchports.named(vlan)}
+        for port in named:
+            self._switchports.of(port)
+        outcome = self._delete_vlans(line, values)
+        self._settle_ports(named)
+        return outcome
+
     def _spend(self, cells: int) -> None:
         """Refuse a line that writes more cells than are left to its configuration."""
         if cells > self._cells_left:
@@ -507,6 +566,7 @@ class Interpreter:
         "vlan_delete": _delete_vlans,
         "vlan_name": _name_vlan,
         "no_vlan_name": _name_vlan,
+        **dict.fromkeys(("list_none", "list_only", "list_all"), _tell_ports),
         "trunk_open": _open_trunk,
         "trunk_all": _carry_all,
         "trunk_only": _carry_only,
@@ -535,6 +595,7 @@ class Interpreter:
         "duplex_half": _set_duplex,
         "no_duplex": _set_duplex,
         "eee_any": _hold_nothing,
+        "switching": _hold_nothing,
         "eee_none": _sleep_nowhere,
         "lag_join": _set_lag,
         "lag_leave": _set_lag,
@@ -550,4 +611,15 @@ class Interpreter:
         "entry_unpinned": _set_unpinned,
         "entry_channel_unpinned": _set_unpinned,
         "no_entry": _drop_entry,
+    }
+    KEEPING: ClassVar[dict[str, Callable[[Interpreter, Line, list[Any]], Outcome]]] = {
+        **dict.fromkeys(
+            (
+                *("mode_access", "mode_general", "access_vlan", "no_access_vlan", "pvid", "no_pvid"),
+                *("list_none", "list_only", "list_all", "join_tagged", "leave"),
+            ),
+            _tell_ports,
+        ),
+        "vlan_create": _create_told_vlans,
+        "vlan_delete": _delete_told_vlans,
     }

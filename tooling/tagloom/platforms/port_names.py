@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 _LONG_NAMES = (  # ifDescr of the families, as the family's own short name
+    (re.compile(r"(?i)^ethernet(?=\d+(?:/\d+)?$)"), "Et"),  # EOS
     (re.compile(r"(?i)^gigabitethernet(?=\d+/\d+/\d+$)"), "GE"),  # Comware
     (re.compile(r"(?i)^xgigabitethernet(?=\d+/\d+/\d+$)"), "XGE"),  # Huawei
     (re.compile(r"(?i)^ten-gigabitethernet(?=\d+/\d+/\d+$)"), "XGE"),

@@ -17,7 +17,7 @@ from tagloom.records.switch_state import Membership, PortMode
 from tagloom.render.console_text import clean_lines
 from tagloom.render.modes_reader import read_modes
 from tagloom.render.page import print_page
-from tagloom.render.steps import in_order, lay_out, steps_of
+from tagloom.render.steps import in_order, lay_out, steps_of, untagged_in_its_pvid
 from tagloom.render.view import SwitchLines, view_of
 
 if TYPE_CHECKING:
@@ -103,8 +103,11 @@ def _check_modes(platform: Platform, state: SwitchState) -> None:
     untagged = state.membership == Membership.UNTAGGED
     alone = untagged.sum(axis=0) == 1
     its_pvid = state.vlans[untagged.argmax(axis=0)] == state.pvid
+    keeps_other_mode = Grammar.of(platform).keeps_other_mode
     for at, mode in enumerate(state.mode.tolist()):
         port = at + 1
+        if keeps_other_mode and not (alone[at] and its_pvid[at]) and (untagged[:, at].any() or state.pvid[at]):
+            raise untagged_in_its_pvid(Grammar.of(platform), port)
         if mode != PortMode.GENERAL and not (alone[at] and its_pvid[at]):
             rule = "a port outside general mode is untagged in its PVID alone"
             raise PlanError(rule, f"port {platform.port_name(port)}", "plan the port in general mode")

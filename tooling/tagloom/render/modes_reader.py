@@ -78,7 +78,10 @@ class _Reader:
         self._left = outside  # whether the session would stand outside of configuration
         grammar = self.interpreter.grammar
         self._words = grammar.session
-        trunks = next((" ".join(grammar.parts(key)) for key in ("trunk_only", "trunk_permit") if grammar.has(key)), "")
+        trunks = next(
+            (" ".join(grammar.parts(key)) for key in ("trunk_only", "trunk_permit", "list_only") if grammar.has(key)),
+            "",
+        )
         self._open_trunk = _OPEN_TRUNK.format(trunks.replace("{vlans}", "LIST"))
         self._checks_sources = grammar.has("source_unchecked")
         self._owned, self._harmless = grammar.owned, harmless(platform.grammar)

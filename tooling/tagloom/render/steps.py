@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
-from tagloom.errors import PlanError
+from tagloom.errors import PlanError, UnwritableError
 from tagloom.platforms.grammar import CONFIG, MODE_LINES, PORT_LINES, VLAN_DATABASE, Context, ContextKind
 from tagloom.records.change import PORT_CELLS, Cell
 from tagloom.records.switch_state import DEFAULT_VLAN, DISCARD_PVID, Frames, Membership, PortMode
@@ -54,6 +54,7 @@ class _Changes:
     cells: dict[Cell, list[Change]]
     modes: dict[int, PortMode]  # after the changes, of the ports that are not in general mode then, or changed it
     deleted: set[int]
+    before: SwitchState | None = None
     steps: list[Step] = field(default_factory=list)
 
     def mode(self, port: int) -> PortMode:
@@ -106,7 +107,9 @@ def steps_of(grammar: Grammar, changes: Iterable[Change], before: SwitchState | 
     modes = {port: PortMode(mode) for port, mode in kept if mode != PortMode.GENERAL}
     modes.update((change.port, PortMode(_int(change.after))) for change in cells[Cell.MODE])
     deleted = {change.vlan for change in cells[Cell.VLAN] if not change.after}
-    todo = _Changes(grammar, cells, modes, deleted)
+    todo = _Changes(grammar, cells, modes, deleted, before)
+    if grammar.keeps_other_mode:
+        _write_remade(todo)
     for write in (_write_vlans, _write_memberships, _write_ports, _write_groups, _write_entries, _write_switch):
         write(todo)
     return todo.steps
@@ -212,10 +215,12 @@ def _write_memberships(todo: _Changes) -> None:
                 todo.refuse(port)
             continue  # joining its VLAN makes an access port leave any other
         step = _step_of_member(change, mode, plain)
+        if todo.grammar.keeps_other_mode and step == "leave" and change.before == Membership.UNTAGGED:
+            step = "leave_untagged"
         if step != "trunk_leave" or change.before == Membership.TAGGED:
             lists.setdefault((step, port), []).append(change)
     for (step, port), changes in lists.items():
-        todo.add_vlans(step, _at(port), changes, line=_LINE_OF.get(step, ""))
+        todo.add_vlans(step, _at(port), changes, line=_line_of(todo.grammar, step))
     leaving = {change.port for change in todo.cells[Cell.MODE] if change.before == PortMode.GENERAL}
     for change in todo.cells[Cell.PVID]:
         mode = PortMode.GENERAL if change.port in plain else todo.mode(change.port)
@@ -229,6 +234,78 @@ def _write_memberships(todo: _Changes) -> None:
             todo.refuse(port)
         step = "access_vlan" if todo.mode(port) is PortMode.ACCESS else "trunk_native"
         todo.add(step, _at(port), chain.from_iterable(wanted.values()), vlan=min(wanted))
+
+
+def _line_of(grammar: Grammar, step: str) -> str:
+    """Return the line that a step of membership is written by, "" for that of its name."""
+    if step == "join_untagged" and grammar.keeps_other_mode:  # the native VLAN says that it is untagged
+        return "join_tagged"
+    return _LINE_OF.get(step, "")
+
+
+def _write_remade(todo: _Changes) -> None:
+    """Write the ports that become trunks or cease to be, and take their changes out of `todo`.
+
+    A trunk begins with no VLAN, so that all it is to carry is said anew; an access port is told its VLAN while it is
+    still a trunk. Raises PlanError for a port that would be untagged elsewhere than in its PVID.
+    """
+    members: dict[int, list[Change]] = {}
+    for change in todo.cells[Cell.MEMBER]:
+        members.setdefault(change.port, []).append(change)
+    pvids = {change.port: change for change in todo.cells[Cell.PVID]}
+    remade = {change.port: change for change in todo.cells[Cell.MODE]}
+    for port in sorted(members.keys() | pvids.keys() | remade.keys()):
+        mine, pvid = members.get(port, []), pvids.get(port)
+        carried, own = _port_after(todo, port, mine, pvid)
+        mode, context = todo.mode(port), _at(port)
+        untagged = {vlan for vlan, how in carried.items() if how == Membership.UNTAGGED}
+        if untagged != ({own} - {DISCARD_PVID}) or (mode is PortMode.ACCESS and set(carried) != {own}):
+            raise untagged_in_its_pvid(todo.grammar, port)
+        if port not in remade:
+            continue
+        changes = [*mine, *([pvid] if pvid is not None else [])]
+        if mode is PortMode.ACCESS:
+            todo.add("access_vlan", context, vlan=own)
+            todo.add("mode_access", context, (remade[port], *changes))
+            todo.add("list_all", context)
+            todo.add("no_pvid", context)
+            continue
+        todo.add("list_none", context)
+        todo.add("mode_general", context, (remade[port], *(change for change in mine if not change.after)))
+        todo.add("pvid", context, (pvid,) if pvid is not None else (), vlan=own)
+        joins = {change.vlan: change for change in mine if change.after}
+        for step, how in (("join_untagged", Membership.UNTAGGED), ("join_tagged", Membership.TAGGED)):
+            vlans = sorted(vlan for vlan, each in carried.items() if each == how)
+            for part in fitting(vlans, lambda some: todo.grammar.line("join_tagged", vlans=some)) if vlans else ():
+                said = [joins[vlan] for vlan in part if vlan in joins]
+                todo.add(step, context, said, line="join_tagged", vlans=part)
+    todo.cells[Cell.MODE] = []
+    for cell in (Cell.MEMBER, Cell.PVID):
+        todo.cells[cell] = [change for change in todo.cells[cell] if change.port not in remade]
+
+
+def _port_after(
+    todo: _Changes, port: int, members: Sequence[Change], pvid: Change | None
+) -> tuple[dict[int, Membership], int]:
+    """Return the VLANs that a port is in after the changes, and its PVID."""
+    before = todo.before
+    carried, own = {DEFAULT_VLAN: Membership.UNTAGGED}, DEFAULT_VLAN
+    if before is not None:
+        column = before.membership[:, port - 1]
+        held = zip(before.vlans.tolist(), column.tolist(), strict=True)
+        carried, own = {vlan: Membership(how) for vlan, how in held if how}, int(before.pvid[port - 1])
+    for change in members:
+        carried[change.vlan] = Membership(_int(change.after))
+    own = own if pvid is None else _int(pvid.after)
+    return {vlan: how for vlan, how in carried.items() if how and vlan not in todo.deleted}, own
+
+
+def untagged_in_its_pvid(grammar: Grammar, port: int) -> UnwritableError:
+    """Return the error of a port that is untagged in another VLAN than its PVID's, where a family has no such ports."""
+    return UnwritableError(
+        f"a port of a {grammar.platform.title} is untagged in one VLAN, that of its untagged frames, and in no other",
+        _where(grammar, _at(port)),
+    )
 
 
 def _step_of_member(change: Change, mode: PortMode, plain: Collection[int]) -> str:

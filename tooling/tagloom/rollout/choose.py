@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagloom.errors import AT_ONCE, Finding, InputError, PlanError
+from tagloom.errors import AT_ONCE, Finding, InputError, PlanError, UnwritableError
 from tagloom.graph.cycles import find_cycle, ranks
 from tagloom.graph.numbering import renumbered
 from tagloom.graph.trees import flooding_links
@@ -182,6 +182,7 @@ class _Request:
         self.fabric, self.before, self.after, self.services = fabric, before, after, services
         self.refused: list[str] = []
         self.short = False  # whether tables were too small for some strategy
+        self.unwritable = False  # whether a switch could not be told what some strategy asks for
         self.old, self.new = services.dependencies(before), services.dependencies(after)
 
     @cached_property
@@ -460,7 +461,12 @@ def _proven(request: _Request, plan: _Plan) -> tuple[Wave, ...] | None:
             request.refused.append(f"{title}: the tables have no room for both at once")
             request.short = True
             return None
-        proof, lines = request.services.wave(here, step.state, step.assumptions)
+        try:
+            proof, lines = request.services.wave(here, step.state, step.assumptions)
+        except UnwritableError as error:  # such as a port untagged in two VLANs, where a family has no such ports
+            request.refused.append(f"{title}: {error.rule} ({error.witness})")
+            request.unwritable = True
+            return None
         if not proof.proven:
             request.refused.append(f"{title}: {proof.findings[0]}")
             return None
@@ -490,6 +496,8 @@ def _refusal(request: _Request, strategy: str, *, allow_drain: bool) -> PlanErro
     if names:
         rule = "frames of the old and the new paths under way together must not close a dependency cycle"
     witness = "; ".join([*names, *dict.fromkeys(request.refused)])
+    if request.unwritable:
+        return PlanError(rule, witness, f"tagloom {AT_ONCE} sets it up in one go, and cuts pairs off", (AT_ONCE,))
     if allow_drain:
         next_step = "change it in two rollouts, over a plan with --routing tree"
         return PlanError(rule, witness, next_step, ("plan --routing tree",))

@@ -144,6 +144,7 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
         {
             "linux-bridge": "confirmed: measured on Linux 6.1 for 'static sticky' (plain 'static' moves)",
             "routeros": "does not apply: no port learns under pinned, the only assignment there",
+            "eos": "does not apply: on a tree, the only shape there, an address is heard where its entry points alone",
             ANY: "likely: the standard asks for it, and entries are written permanent; not measured",
         },
         "send a frame with a pinned address as its source into another port of that VLAN, then show the address table",
@@ -153,12 +154,15 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
         "frames pass whatever port their sender's entry names",
         "In its own VLANs a host's address may be pinned at another port than the one its frames come by. A switch "
         "that looks up senders as well drops them: ExtremeXOS does so (its guide says it), HPE's and H3C's Comware "
-        "unless it is told otherwise, and Huawei's always: there it is proven that no such frame meets it.",
+        "unless it is told otherwise, and Huawei's always. There, and where nobody knows (Arista's EOS), it is proven "
+        "that no such frame meets it.",
         {
             "comware": "confirmed in documents, not measured: 'undo mac-address static source-check enable' on every "
             "port, which a text must have; a model that refuses the line ends the push",
             "huawei": "does not apply: its guides say that such frames are dropped; it is proven of every state "
             "and every line that there are none",
+            "eos": "does not apply: what it does was not found; it is proven of every state and every line that there "
+            "are none",
             "linux-bridge": "likely: a sticky entry stays and the frame goes on (net/bridge/br_fdb.c)",
             "routeros": "likely: where such frames shall be dropped the manual has an ACL rule do so (CRS3xx)",
             ANY: "likely: permanent entries; 'secure' ones drop, and tagloom writes none",
@@ -259,6 +263,7 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
             "linux-bridge": "confirmed: flooded while stp_state is 0 (net/bridge/br_input.c)",
             "routeros": "likely: flooded while protocol-mode=none",
             "comware": "likely: flooded; 'bpdu-drop any' on a port is a line of its own, which tagloom does not send",
+            "eos": "likely: flooded where 'spanning-tree mode none'; no page that says it was read",
             "huawei": "confirmed in documents, not measured: 'an interface discards BPDUs by default' of S5720-EI, "
             "S5731 and others (command reference, bpdu)",
             ANY: "unproven",
@@ -285,6 +290,7 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
             "routeros": "does not apply: tagloom binds no ports there",
             "comware": "does not apply: tagloom binds no ports there",
             "huawei": "does not apply: tagloom binds no ports there",
+            "eos": "does not apply: tagloom binds no ports there",
             ANY: "likely: IEEE 802.1AX-2020, 6.2; frames are spread by addresses",
         },
         "two hosts over the port-channel: no duplicates, and none when one cable is pulled at one end",

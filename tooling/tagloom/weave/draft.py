@@ -61,8 +61,9 @@ class Draft:
     def states(self, *, tagged_links: bool) -> FabricState:
         """Return the state of every switch.
 
-        Fabric ports are in general mode, leave VLAN 1, and filter on ingress. Spanning tree is off on the switch or, if
-        the fabric says so, on those ports alone: BPDUs that arrive there are to be dropped. If frames travel tagged,
+        Fabric ports are in general mode, leave VLAN 1, and filter on ingress; where the family has hosts on access
+        ports, those with one untagged VLAN are such. Spanning tree is off on the switch or, if the fabric says so, on
+        the fabric's ports alone: BPDUs that arrive there are to be dropped. If frames travel tagged,
         ports of links accept nothing else, so that a neighbour back at factory default cannot reach into the fabric.
         Ports of hosts accept untagged frames only, if the family can express that: frames that a host tagged itself
         would follow trees of other sources, and close dependency cycles there. Those that carry a network tagged accept
@@ -122,6 +123,9 @@ class Draft:
         membership[0, used] = Membership.NONE
         mode = np.full(ports, PortMode.ACCESS, np.uint8)
         mode[used] = PortMode.GENERAL
+        if platform.hosts_on_access:
+            alone = (membership > Membership.NONE).sum(axis=0) == 1
+            mode[alone & (self.pvid[s, 1 : ports + 1] > 0)] = PortMode.ACCESS
         pvid = np.where(self.pvid[s, 1 : ports + 1] > 0, self.pvid[s, 1 : ports + 1], DEFAULT_VLAN)
         frames = np.full(ports, Frames.ALL, np.uint8)
         if platform.pvid_is_membership:

@@ -143,8 +143,9 @@ def _parted(fabric: Fabric, routes: Routes, found: Parting) -> PlanError:
 def _cannot_confine(fabric: Fabric, titles: list[str], off_tree: NDArray[np.int64]) -> PlanError:
     """Return the refusal of links off the tree at switches that cannot keep floods off a port."""
     first = channel_name(fabric, 2 * int(off_tree[0]))
+    fixed = "" if any(platforms.of(switch).assignments[0] for switch in fabric.live) else "--assignment fixed, "
     return PlanError(
         "pinned assignment keeps floods to one tree, or a broadcast would go round in the one VLAN for ever",
         f"a {', '.join(titles)} has no line that keeps floods off one port, and the link {first} is off the tree",
-        "use --routing tree, whose links are all on the tree, --assignment fixed, or Linux bridges",
+        f"use --routing tree, whose links are all on the tree, {fixed}or Linux bridges",
     )

@@ -1,0 +1,84 @@
+"""Keep what ports are told of both modes that they can be in, access and trunk; say which VLANs that puts them in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tagloom.records.switch_state import DEFAULT_VLAN, DISCARD_PVID, Membership, PortMode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tagloom.records.switch_state import SwitchEditor
+
+
+@dataclass(slots=True)
+class Switchport:
+    """What a port was told: whether it is a trunk, its VLAN while it is none, and its native VLAN and list as a trunk.
+
+    `native` is DISCARD_PVID where untagged frames are dropped; `allowed` is None where the trunk carries every VLAN.
+    """
+
+    trunk: bool = False
+    access: int = DEFAULT_VLAN
+    native: int = DEFAULT_VLAN
+    allowed: set[int] | None = None
+
+
+@dataclass(slots=True)
+class Switchports:
+    """The ports of a switch that were told something, by number; the others are as their editor has them.
+
+    A trunk is in general mode in the editor: a member of the VLANs of its list that are there, tagged, but for its
+    native VLAN, untagged. A port whose own VLAN is not there is in none.
+    """
+
+    editor: SwitchEditor
+    told: dict[int, Switchport] = field(default_factory=dict)
+
+    def of(self, port: int) -> Switchport:
+        """Return what a port was told, taken from the editor where nobody told it anything yet."""
+        if port not in self.told:
+            self.told[port] = self._seen(port)
+        return self.told[port]
+
+    def _seen(self, port: int) -> Switchport:
+        editor, pvid = self.editor, self.editor.pvid[port - 1]
+        if editor.mode[port - 1] is PortMode.ACCESS:
+            return Switchport(access=pvid or DEFAULT_VLAN)
+        allowed = {vlan for vlan, members in editor.members.items() if port in members}
+        return Switchport(trunk=True, native=pvid, allowed=allowed)
+
+    def named(self, vlan: int) -> list[int]:
+        """List the ports that were told of a VLAN, or are in it."""
+        inside = {port for port, pvid in enumerate(self.editor.pvid, 1) if pvid == vlan}
+        inside.update(self.editor.members.get(vlan, ()))
+        for port, each in self.told.items():
+            if vlan in (each.access, each.native) or each.allowed is None or vlan in each.allowed:
+                inside.add(port)
+        return sorted(inside)
+
+    def settle(self, ports: Iterable[int]) -> None:
+        """Put ports into the VLANs that they were told."""
+        editor = self.editor
+        for port in ports:
+            told = self.of(port)
+            editor.mode[port - 1] = PortMode.GENERAL if told.trunk else PortMode.ACCESS
+            own = told.native if told.trunk else told.access
+            for vlan in editor.vlans:
+                inside = (told.allowed is None or vlan in told.allowed) if told.trunk else vlan == own
+                how = Membership.UNTAGGED if vlan == own else Membership.TAGGED
+                editor.set_member(vlan, port, how if inside else Membership.NONE)
+            untagged = own in editor.vlans and editor.members[own].get(port) is Membership.UNTAGGED
+            editor.pvid[port - 1] = own if untagged else DISCARD_PVID
+
+    def missing(self, port: int) -> set[int]:
+        """Return the VLANs of a trunk's list that are not there."""
+        told = self.of(port)
+        return {vlan for vlan in told.allowed or () if vlan not in self.editor.vlans} if told.trunk else set()
+
+    def is_open(self, port: int) -> bool:
+        """Return whether a port is a trunk that carries every VLAN there is or will be."""
+        told = self.of(port)
+        return told.trunk and told.allowed is None
