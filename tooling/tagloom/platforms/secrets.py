@@ -12,10 +12,11 @@ _WORD = r'("[^"\n]*"|\S+)'
 _SECRETS = tuple(
     re.compile(rf"(?i){before}(?={_WORD})")  # looked ahead for, since a secret may be a word that another stands behind
     for before in (
-        r"\bpassword (?:(?:role|level) \S+ |encrypted |(?:irreversible-)?cipher |simple |hash )*",
+        r"\bpassword (?:(?:role|level) \S+ |encrypted |(?:irreversible-)?cipher |simple |hash |sha512 |[057] (?=\S))*",
         r"\bsnmp-server community ",
-        r"\b(?:radius|tacacs)-server [^\n]{0,400}?key (?:(?:encrypted|simple|cipher) )*",
-        r"\bauthentication-key \d+ (?:md5|sha1) ",  # of sntp
+        r"\b(?:radius|tacacs)-server [^\n]{0,400}?\bkey (?:(?:encrypted|simple|cipher) |[07] (?=\S))*",
+        r"\bauthentication-key \d+ (?:md5|sha1) (?:[07] (?=\S))?",  # of sntp and ntp
+        r"\bsecret (?:sha512 |[05] (?=\S))?",  # EOS: what it is written as, then it
         r"\bauth[ -](?:md5|sha)\w* ",  # of snmp-server user, as the two that follow
         r"\bpriv[ -](?:3?des|aes)\w* ",
         r"\bauth (?:md5|sha)\w* \S+ priv (?!(?:3?des|aes)\w* )",  # CBS350: the protocol is not named
