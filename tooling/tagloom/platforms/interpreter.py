@@ -479,35 +479,37 @@ class Interpreter:
         self.editor.eee = [False] * self.editor.ports
         return _done(line)
 
-    # Families whose ports keep what they are told of the mode that they are not in.
+    # Families whose ports keep what is set for the mode that they are not in.
 
-    def _tell_ports(self, line: Line, values: list[Any]) -> Outcome:
-        """Tell the context's ports what a line says of a mode, and put them into the VLANs that follow from it."""
+    def _set_switchports(self, line: Line, values: list[Any]) -> Outcome:
+        """Set what a line says of one mode of the context's ports, and put them into the VLANs that follow from it."""
         assert self._switchports is not None  # noqa: S101 - KEEPING is looked at where it is there
         self._spend(len(self.editor.vlans) * len(self.context.ports))
         for port in self.context.ports:
-            told = self._switchports.of(port)
+            switchport = self._switchports.of(port)
             match line.key:
                 case "mode_access" | "mode_general":
-                    told.trunk = line.key == "mode_general"
+                    switchport.trunk = line.key == "mode_general"
                 case "access_vlan" | "no_access_vlan":
-                    told.access = values[0] if values else DEFAULT_VLAN
+                    switchport.access = values[0] if values else DEFAULT_VLAN
                 case "pvid" | "no_pvid":
-                    told.native = values[0] if values else DEFAULT_VLAN
+                    switchport.native = values[0] if values else DEFAULT_VLAN
                 case "list_none" | "list_only":
-                    told.allowed = set(values[0]) if values else set()
+                    switchport.allowed = set(values[0]) if values else set()
                 case "list_all":
-                    told.allowed = None
+                    switchport.allowed = None
                 case "join_tagged":
-                    told.allowed = None if told.allowed is None else told.allowed | set(values[0])
+                    switchport.allowed = None if switchport.allowed is None else switchport.allowed | set(values[0])
                 case _:  # leave
                     every = range(1, self.grammar.platform.max_vlan_id + 1)
-                    told.allowed = (set(every) if told.allowed is None else told.allowed) - set(values[0])
+                    switchport.allowed = (set(every) if switchport.allowed is None else switchport.allowed) - set(
+                        values[0]
+                    )
         self._settle_ports(self.context.ports)
         return _done(line)
 
     def _settle_ports(self, ports: Iterable[int]) -> None:
-        """Put ports into the VLANs they were told, and note those that carry VLANs that are not there."""
+        """Put ports into the VLANs of their settings, and note those that carry VLANs that are not there."""
         assert self._switchports is not None  # noqa: S101 - as above
         self._switchports.settle(ports)
         for port in ports:
@@ -518,13 +520,13 @@ class Interpreter:
             elif missing := self._switchports.missing(port):
                 self.promised[port] = missing
 
-    def _create_told_vlans(self, line: Line, values: list[Any]) -> Outcome:
+    def _create_and_settle(self, line: Line, values: list[Any]) -> Outcome:
         assert self._switchports is not None  # noqa: S101 - as above
         outcome = self._create_vlans(line, values)
         self._settle_ports({port for vlan in values[0] for port in self._switchports.named(vlan)})
         return outcome
 
-    def _delete_told_vlans(self, line: Line, values: list[Any]) -> Outcome:
+    def _delete_and_settle(self, line: Line, values: list[Any]) -> Outcome:
         assert self._switchports is not None  # noqa: S101 - as above
         named = {port for vlan in values[0] for port in self._switchports.named(vlan)}
         for port in named:
@@ -566,7 +568,7 @@ class Interpreter:
         "vlan_delete": _delete_vlans,
         "vlan_name": _name_vlan,
         "no_vlan_name": _name_vlan,
-        **dict.fromkeys(("list_none", "list_only", "list_all"), _tell_ports),
+        **dict.fromkeys(("list_none", "list_only", "list_all"), _set_switchports),
         "trunk_open": _open_trunk,
         "trunk_all": _carry_all,
         "trunk_only": _carry_only,
@@ -618,8 +620,8 @@ class Interpreter:
                 *("mode_access", "mode_general", "access_vlan", "no_access_vlan", "pvid", "no_pvid"),
                 *("list_none", "list_only", "list_all", "join_tagged", "leave"),
             ),
-            _tell_ports,
+            _set_switchports,
         ),
-        "vlan_create": _create_told_vlans,
-        "vlan_delete": _delete_told_vlans,
+        "vlan_create": _create_and_settle,
+        "vlan_delete": _delete_and_settle,
     }

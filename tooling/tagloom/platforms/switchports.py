@@ -1,4 +1,4 @@
-"""Keep what ports are told of both modes that they can be in, access and trunk; say which VLANs that puts them in."""
+"""Keep the settings of ports for both modes, access and trunk, and derive the VLANs that they are in."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Switchport:
-    """What a port was told: whether it is a trunk, its VLAN while it is none, and its native VLAN and list as a trunk.
+    """A port's settings: whether it is a trunk, its VLAN while it is none, its native VLAN and list as a trunk.
 
     `native` is DISCARD_PVID where untagged frames are dropped; `allowed` is None where the trunk carries every VLAN.
     """
@@ -28,20 +28,20 @@ class Switchport:
 
 @dataclass(slots=True)
 class Switchports:
-    """The ports of a switch that were told something, by number; the others are as their editor has them.
+    """The ports of a switch that were set, by number; the others are as their editor has them.
 
     A trunk is in general mode in the editor: a member of the VLANs of its list that are there, tagged, but for its
     native VLAN, untagged. A port whose own VLAN is not there is in none.
     """
 
     editor: SwitchEditor
-    told: dict[int, Switchport] = field(default_factory=dict)
+    settings: dict[int, Switchport] = field(default_factory=dict)
 
     def of(self, port: int) -> Switchport:
-        """Return what a port was told, taken from the editor where nobody told it anything yet."""
-        if port not in self.told:
-            self.told[port] = self._seen(port)
-        return self.told[port]
+        """Return the settings of a port, taken from the editor where nobody set it yet."""
+        if port not in self.settings:
+            self.settings[port] = self._seen(port)
+        return self.settings[port]
 
     def _seen(self, port: int) -> Switchport:
         editor, pvid = self.editor, self.editor.pvid[port - 1]
@@ -51,23 +51,23 @@ class Switchports:
         return Switchport(trunk=True, native=pvid, allowed=allowed)
 
     def named(self, vlan: int) -> list[int]:
-        """List the ports that were told of a VLAN, or are in it."""
+        """List the ports whose settings name a VLAN, or that are in it."""
         inside = {port for port, pvid in enumerate(self.editor.pvid, 1) if pvid == vlan}
         inside.update(self.editor.members.get(vlan, ()))
-        for port, each in self.told.items():
+        for port, each in self.settings.items():
             if vlan in (each.access, each.native) or each.allowed is None or vlan in each.allowed:
                 inside.add(port)
         return sorted(inside)
 
     def settle(self, ports: Iterable[int]) -> None:
-        """Put ports into the VLANs that they were told."""
+        """Put ports into the VLANs of their settings."""
         editor = self.editor
         for port in ports:
-            told = self.of(port)
-            editor.mode[port - 1] = PortMode.GENERAL if told.trunk else PortMode.ACCESS
-            own = told.native if told.trunk else told.access
+            switchport = self.of(port)
+            editor.mode[port - 1] = PortMode.GENERAL if switchport.trunk else PortMode.ACCESS
+            own = switchport.native if switchport.trunk else switchport.access
             for vlan in editor.vlans:
-                inside = (told.allowed is None or vlan in told.allowed) if told.trunk else vlan == own
+                inside = (switchport.allowed is None or vlan in switchport.allowed) if switchport.trunk else vlan == own
                 how = Membership.UNTAGGED if vlan == own else Membership.TAGGED
                 editor.set_member(vlan, port, how if inside else Membership.NONE)
             untagged = own in editor.vlans and editor.members[own].get(port) is Membership.UNTAGGED
@@ -75,10 +75,12 @@ class Switchports:
 
     def missing(self, port: int) -> set[int]:
         """Return the VLANs of a trunk's list that are not there."""
-        told = self.of(port)
-        return {vlan for vlan in told.allowed or () if vlan not in self.editor.vlans} if told.trunk else set()
+        switchport = self.of(port)
+        return (
+            {vlan for vlan in switchport.allowed or () if vlan not in self.editor.vlans} if switchport.trunk else set()
+        )
 
     def is_open(self, port: int) -> bool:
         """Return whether a port is a trunk that carries every VLAN there is or will be."""
-        told = self.of(port)
-        return told.trunk and told.allowed is None
+        switchport = self.of(port)
+        return switchport.trunk and switchport.allowed is None
