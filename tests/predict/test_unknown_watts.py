@@ -26,8 +26,8 @@ def fabric(tmp_path):
 
 @pytest.fixture
 def build(tmp_path, run):
-    def plan(fabric):
-        assert run("plan", fabric, "-o", tmp_path / "b")[0] == 0
+    def plan(fabric, *words):
+        assert run("plan", fabric, "-o", tmp_path / "b", *words)[0] == 0
         return tmp_path / "b"
 
     return plan
@@ -56,7 +56,8 @@ def test_there_are_models_whose_watts_are_not_known():
 
 @pytest.mark.parametrize("model", UNKNOWN)
 def test_predict_answers_all_but_watts_and_is_the_same_beside_that_with_power(tmp_path, fabric, build, run, model):
-    b = build(fabric(model))
+    only = load(model).assignments[0]
+    b = build(fabric(model), *(["--assignment", only, "--routing", "tree"] if only else []))
     words = ["predict", b, "--traffic", "pattern:all-to-all", "--seconds", 100]
     without, known = answer(run, *words), answer(run, *words, "--power", power(tmp_path, model))
     assert without["power_unknown"] == [model]
