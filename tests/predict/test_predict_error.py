@@ -38,3 +38,17 @@ def test_the_documents_claim_what_the_page_measured():
     assert max(float(worst), float(tau_worst), float(most)) <= 10.0
     assert 80 <= int(held) <= 95
     assert float(width) <= 1.5
+
+
+def test_a_forecast_without_partners_says_what_its_interval_does_not_cover(tmp_path):
+    """The figures are the page's; with a matrix nothing of the kind is said, nor that bytes are spread evenly."""
+    build = predict_error.benches(tmp_path)[0].build
+    profile = ROOT / "tests" / "data" / "profiles" / "lu.S.4.mpiP.txt"
+    mean, worst = PAGE.rstrip().splitlines()[-1].strip("| ").split(" | ")[7].split(" / ")
+    alone = predict_error.tagloom("predict", build, "--profile", profile)["assumed"]
+    assert any("no interval covers" in line and f"{mean} %" in line and f"{worst} %" in line for line in alone)
+    matrix = predict_error.NPB / "lu.S.4.matrix.csv"
+    beside = " ".join(predict_error.tagloom("predict", build, "--profile", profile, "--traffic", matrix)["assumed"])
+    assert "times and calls count" in beside
+    assert "spread evenly" not in beside
+    assert "no interval covers" not in beside

@@ -29,6 +29,7 @@ MICROSECONDS = 1e-6
 MOST_EVEN = 2048  # ranks whose bytes are spread over all pairs: four million of them
 MOST_FINDINGS = 20
 OUTSIDE = ("MPI_Init", "MPI_Finalize")  # before and after the run, as far as messages go
+SPREAD = "mpiP does not say who sent to whom: bytes are spread evenly over all pairs of ranks"
 # The calls in which a process waits for messages of others, without MPI_: the steps of a run.
 WAITS = re.compile(
     r"(Recv|Mrecv|Sendrecv|Sendrecv_replace|Wait|Waitall|Waitany|Waitsome|Barrier|Bcast|Reduce|Allreduce|Scan|Exscan"
@@ -281,7 +282,7 @@ def mpip(path: Path) -> RankMatrix:
         found.findings.append(Finding(str(path), "the task times of two or more ranks", str(ranks)))
         raise InputError(found.findings)
     remarks = [
-        "mpiP does not say who sent to whom: bytes are spread evenly over all pairs of ranks",
+        SPREAD,
         "mpiP prints three significant digits, of the twenty calls that sent most",
         "mpiP counts what a rank sends to itself, which no link carries, as sent to others (NAS CG and MG do that)",
     ]
