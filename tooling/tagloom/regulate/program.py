@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.graph.search import all_hops
+from tagloom.regulate.chains import least_links
 from tagloom.regulate.highs import INFEASIBLE, TIME_OUT, solve
 
 if TYPE_CHECKING:
@@ -69,7 +70,8 @@ class Program:
 
     Every switch keeps a link, two under the two-connected rule (if it has two). So does every set of switches that a
     solution cuts off, while time is left. The links around a set of switches must also carry what leaves or enters it,
-    in whole links: every set of at most CUT_SWITCHES switches, else single switches and neighbours.
+    in whole links: every set of at most CUT_SWITCHES switches, else single switches and neighbours. Under the
+    two-connected rule, chains of switches with two links bound how many links there are in all (`least_links`).
 
     If flow would need more than FLOW_TERMS variables, those cuts replace it, and the sum of bytes times minimum hops,
     which all links together must carry.
@@ -102,6 +104,9 @@ class Program:
                 filled = _filled(demand, cut, greatest)
                 if filled > self._least or len(cut) == 1:
                     _cut(rows, cut, bundles, self._of_bundle, max(self._least, filled))
+        if rules.two_connected and rules.limit > 0:
+            alive = np.array(self._alive)
+            rows.add(dict.fromkeys(range(width), 1.0), least_links(demand[np.ix_(alive, alive)], greatest), np.inf)
         sources = np.flatnonzero(demand.sum(axis=1) > 0)
         exact = 2 * len(bundles.ends) * len(sources) <= FLOW_TERMS
         if at_least > 0:
