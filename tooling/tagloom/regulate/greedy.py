@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.regulate.forest import links_of, net_of, trees_of
-from tagloom.regulate.moves import bridges, ease, gather, slower, without
+from tagloom.regulate.moves import Trees, bridges, ease, gather, overfull, slower, without
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -18,17 +18,18 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.routes import Routes
     from tagloom.records.traffic import Traffic
-    from tagloom.regulate.moves import Net, Trees
+    from tagloom.regulate.moves import Net
 
 JOINS = 2_000_000  # joins tried per tree and link, times hosts and switches: many on small fabrics, few on large
 ROUNDS = 40  # moves off an overloaded channel before a link is kept on
 PACKED = 16  # trees tried as the one that most hosts share
 CHANCE = 1.0  # standard deviation of the log of the factor on each price after the first two descents
 FIRST = 1e-6  # price factor of the links to turn off first
-EXCHANGES = 24_000_000  # links tried off during the exchange, times hosts and switches
-MOST_EXCHANGES = 6_000
+EXCHANGES = 48_000_000  # links tried off during the exchange, times hosts and switches
+MOST_EXCHANGES = 6_000, 200  # links tried off at most: in all, or for each switch, whichever is more
+PAIRS = 0.5  # share of exchanges that turn two links on
 SMALL = 100  # switches: up to here there are TRIES descents, not one
-TRIES = 4
+TRIES = 12
 FEW_ROUNDS = 1  # as ROUNDS, on large fabrics
 PATIENCE = 50  # consecutive refusals that end the descent on a large fabric
 
@@ -116,7 +117,8 @@ def greedy(
         return None
     if rules.off and len(fabric.switches) <= SMALL and not descents:
         usable = np.array([link.up for link in fabric.links], np.bool_)
-        _exchange(net, best, alive, usable, saves, rules, most, chance, min(MOST_EXCHANGES, EXCHANGES // work))
+        trials = min(max(MOST_EXCHANGES[0], MOST_EXCHANGES[1] * len(fabric.switches)), EXCHANGES // work)
+        best = _exchange(net, best, alive, usable, saves, rules, most, chance, trials)
     slowed = _slow(net, best, speed.astype(int).tolist(), cables.tolist(), rules, most)
     _, tree_of_host = np.unique(best.tree_of, return_inverse=True)
     off = np.flatnonzero(~best.on & fabric.channel_up[::2])
@@ -183,36 +185,45 @@ def _exchange(  # noqa: PLR0913 - what one descent works on
     most: int,
     chance: np.random.Generator,
     trials: int,
-) -> None:
-    """Turn a link on again and try to turn off two others for it, or one, to walk through equal choices.
+) -> Trees:
+    """Return trees after exchanges: one link or two on again, and more off for them, or as many, to walk on.
 
-    At most `trials` links are tried in all; neither number nor watts of the links that are on ever grows.
+    A link of a chain of switches can only go if its switches are led elsewhere, which takes two. At most `trials` links
+    are tried in all; neither number nor watts of the links that are on ever grows.
     """
     links = len(trees.on)
-    candidates = np.flatnonzero(usable & ~trees.on)
-    while trials > 0 and len(candidates):
-        i = int(chance.choice(candidates))
-        base = bridges(net, trees.on, alive)
-        trees.on[i] = True
-        gone = 0.0
+    while trials > 0 and len(candidates := np.flatnonzero(usable & ~trees.on)):
+        added = _reopened(net, candidates, chance)
+        base, spent = bridges(net, trees.on, alive), saves[added].sum()
+        changed = Trees(*(part.copy() for part in trees))
+        changed.on[added] = True
+        count, gone = 0, 0.0
         busy = (trees.load * trees.scale).reshape(links, 2).max(axis=1) * np.exp(chance.normal(0, CHANCE, links))
         for j in np.argsort(busy, kind="stable").tolist():
-            if not trees.on[j] or j == i or saves[j] < saves[i] * (1 - 1e-9):
+            if not changed.on[j] or j in added or saves[j] <= 0 or overfull(net, changed, j, rules.limit):
                 continue
-            trees.on[j] = False
-            after = bridges(net, trees.on, alive)
-            trees.on[j] = True
+            changed.on[j] = False
+            after = bridges(net, changed.on, alive)
+            changed.on[j] = True
             if after < 0 or (rules.two_connected and after > base):
                 continue
             trials -= 1
-            if without(net, trees, j, rules.limit, most, ROUNDS):
-                gone += saves[j]
-                if gone > saves[i] * (1 + 1e-9):
+            if without(net, changed, j, rules.limit, most, ROUNDS):
+                count, gone = count + 1, gone + saves[j]
+                if count > len(added) and gone > spent * (1 + 1e-9):
                     break
-        if not gone:
-            trees.on[i] = False
+        if count >= len(added) and gone >= spent * (1 - 1e-9):
+            trees = changed
         trials -= 1
-        candidates = np.flatnonzero(usable & ~trees.on)
+    return trees
+
+
+def _reopened(net: Net, candidates: NDArray[np.int64], chance: np.random.Generator) -> list[int]:
+    """Return a link that is off, at random, and every other time one more at one of its ends that leads elsewhere."""
+    i = int(chance.choice(candidates))
+    ends = {int(net.tail[2 * i]), int(net.head[2 * i])}
+    near = [j for j in candidates.tolist() if len(ends & {int(net.tail[2 * j]), int(net.head[2 * j])}) == 1]
+    return [i, int(chance.choice(near))] if near and chance.random() < PAIRS else [i]
 
 
 def _slow(net: Net, trees: Trees, speed: list[int], cables: list[float], rules: Rules, most: int) -> dict[int, int]:

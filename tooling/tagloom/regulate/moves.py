@@ -529,6 +529,64 @@ def bridges(net: Net, on: NDArray[np.bool_], up: NDArray[np.bool_]) -> int:
 
 
 @kernel
+def overfull(net: Net, trees: Trees, link: int, limit: float) -> bool:
+    """Return whether turning a link off leaves a chain of switches with two links each that two cannot serve.
+
+    What leaves or enters consecutive switches that have no other links crosses the first or the last: no path helps.
+    """
+    trees.on[link] = False
+    found = _overfull_at(net, trees, net.tail[2 * link], limit) or _overfull_at(net, trees, net.head[2 * link], limit)
+    trees.on[link] = True
+    return bool(found)
+
+
+@kernel
+def _overfull_at(net: Net, trees: Trees, v: int, limit: float) -> bool:
+    """Return whether the chain around a switch is overfull; False if the switch has not two links."""
+    inside = np.zeros(len(net.target), np.bool_)
+    ways = np.empty(2, np.int32)
+    if _two_ways(net, trees, v, ways) != 2:
+        return False
+    inside[v] = True
+    ends = ways.copy()
+    out, into = 0.0, 0.0  # bytes that the first and the last link carry
+    for side in range(2):
+        c = ends[side]
+        while True:
+            w = net.head[c]
+            if inside[w]:
+                return False
+            if _two_ways(net, trees, w, ways) != 2:
+                break
+            inside[w] = True
+            c = ways[1] if ways[0] == c ^ 1 else ways[0]
+        out += limit / trees.scale[c]
+        into += limit / trees.scale[c ^ 1]
+    leaves, enters = 0.0, 0.0
+    for h in range(len(net.total)):
+        if net.total[h] > 0:
+            here = inside[net.host_switch[h]]
+            for w in range(len(inside)):
+                if here and not inside[w]:
+                    leaves += net.flow[h, w]
+                elif inside[w] and not here:
+                    enters += net.flow[h, w]
+    return bool(leaves > out * SLACK or enters > into * SLACK)
+
+
+@kernel
+def _two_ways(net: Net, trees: Trees, v: int, ways: NDArray[np.int32]) -> int:
+    """Write the first two channels that leave a switch over links that are on; return how many there are."""
+    found = 0
+    for i in range(net.start[v], net.start[v + 1]):
+        if trees.on[net.out[i] >> 1]:
+            if found < 2:
+                ways[found] = net.out[i]
+            found += 1
+    return found
+
+
+@kernel
 def without(net: Net, trees: Trees, link: int, limit: float, most: int, rounds: int) -> bool:
     """Turn a link off and return True; restore everything and return False if a channel overloads or a cycle closes."""
     saved_row, saved_down, saved_up = trees.row.copy(), trees.down.copy(), trees.up.copy()
@@ -548,12 +606,34 @@ def without(net: Net, trees: Trees, link: int, limit: float, most: int, rounds: 
         trees.row[k], trees.down[k], trees.up[k] = row, down, up
         _add(row, down, up, 1.0, trees.load)
     if good and ease(net, trees, limit, most, rounds):
+        drop_empty(trees)
         return True
     trees.on[link] = True
     trees.row[:], trees.down[:], trees.up[:] = saved_row, saved_down, saved_up
     trees.tree_of[:], trees.load[:], trees.turn[:], trees.place[:] = saved
     trees.used[0] = count
     return False
+
+
+@kernel
+def drop_empty(trees: Trees) -> None:
+    """Forget the trees that no host sends over: they carry nothing, but would have to be moved off links as well."""
+    hosts = np.zeros(trees.used[0], np.int64)
+    for h in range(len(trees.tree_of)):
+        hosts[trees.tree_of[h]] += 1
+    renamed = np.empty(trees.used[0], np.int32)
+    kept = 0
+    for k in range(trees.used[0]):
+        if hosts[k] == 0:
+            continue
+        renamed[k] = kept
+        if kept < k:
+            trees.row[kept], trees.root[kept] = trees.row[k], trees.root[k]
+            trees.down[kept], trees.up[kept] = trees.down[k], trees.up[k]
+        kept += 1
+    for h in range(len(trees.tree_of)):
+        trees.tree_of[h] = renamed[trees.tree_of[h]]
+    trees.used[0] = kept
 
 
 @kernel
