@@ -9,6 +9,7 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from types import SimpleNamespace
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -414,7 +415,8 @@ def test_traffic_that_cannot_be_measured_moves_nothing(fabric, memory):
         assert watch.look(float(at), silent, TimetableProgress(("all-on",))) is None
     assert told == ["paths stay: repair: expected a build that tagloom apply has brought to the switches, actual none"]
     build = plan(fabric, ROOT / "templates")[0]
-    watch.runs = lambda: (SimpleNamespace(directory=ROOT, at_home=True, home=build, fabric=fabric), "none")
+    known: Any = SimpleNamespace(directory=ROOT, at_home=True, home=build, fabric=fabric)
+    watch.runs = lambda: (known, "none")
     for at in range(3600, 7200, 30):
         assert watch.look(float(at), silent, TimetableProgress(("all-on",))) is None
     assert told[1:] == ["paths stay: the readings of ports: expected two readings or more of the fabric, actual one"]

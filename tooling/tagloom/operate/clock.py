@@ -380,7 +380,7 @@ class TimetableController:
         self.tell(self.clock.now(), f"{what}: {count} ({why}); {reported}")
 
     def _reweave(self, now: float, watch: ReweaveWatch, decision: Decision) -> None:
-        """Give a fabric with all links on other paths where measured traffic calls for them.
+        """Lead a fabric with all links on to other paths where measured traffic calls for them.
 
         A change that is refused before anything was sent leaves the paths; after one that failed, those of the settings
         are led to. Raises what failed, KeyboardInterrupt if it was stopped.

@@ -126,7 +126,7 @@ class ReweaveWatch:
         return self._in_use
 
     def _stay(self, why: str) -> None:
-        """Tell why paths stay, unless that was said last."""
+        """Note why paths stay, and say so unless that was said last."""
         self.status = replace(self.status, why=why)
         self._proposed = False
         if why != self._said:
