@@ -5,14 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.records.detours import PROTECTIONS
-from tagloom.records.switch_state import MAX_VLAN
 from tagloom.route.any_order.plan import any_protected
-from tagloom.route.detours import DetourLimits, find_detours_of_networks, order_beside
+from tagloom.route.detours import detour_limits, find_detours_of_networks, order_beside
 from tagloom.verify import dependencies
 from tagloom.weave import name_detours, weave_detours
 
@@ -22,9 +18,6 @@ if TYPE_CHECKING:
     from tagloom.records.routes import Routes
     from tagloom.records.switch_state import FabricState
     from tagloom.records.vlan_plan import VlanPlan
-
-PARTS = (4, 2, 1)  # trees over which one source's detours around equally distant links are distributed, if they fit
-ENOUGH = 1.3  # times the largest load without a failure: after each failure, where `--prefer load` finds it
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +65,7 @@ def with_detours(
         if searched[2] < left:
             why = f"{routes.method} leaves {left} pairs of switches without a path after a failure"
             routes, order = _because(searched[0], why), searched[1]
-    for limits in _attempts(fabric, woven, own=own):
+    for limits in detour_limits(fabric, woven.vlans, own=own):
         trees = find_detours_of_networks(fabric, routes, order, protect, limits)
         if limits.parts and any(each.unserved for each in trees):
             continue
@@ -89,28 +82,5 @@ def with_detours(
     return ProtectedPlan(routes, state, vlans, detours)
 
 
-def _attempts(fabric: Fabric, woven: VlanPlan, *, own: bool) -> list[DetourLimits]:
-    """Return the numbers of detours to try, until one fits the models; the last adds none.
-
-    A VLAN that all sources share takes an entry for every host at each switch. Where an eighth of the sources' VLANs
-    would fill a table so, only as many are tried as surely fit.
-    """
-    most, several = _room(fabric, woven.vlans), max(1, len(fabric.networks))
-    table = np.array([platforms.of(switch).mac_table for switch in fabric.switches], np.int64)
-    few = [DetourLimits(most, table=table // several), DetourLimits(0, table=0 * table)]
-    if 8 * int(table.min()) < woven.vlans * len(fabric.hosts):
-        return few
-    attempts = [DetourLimits(most, parts, enough=ENOUGH) for parts in PARTS] if own else []
-    attempts += [DetourLimits(limit, enough=ENOUGH) for limit in (most, most // 2, most // 4)] if own else []
-    return attempts + [DetourLimits(limit) for limit in (most, most // 2, most // 8)] + few
-
-
 def _because(routes: Routes, why: str) -> Routes:
     return replace(routes, reason=f"{routes.reason}; {why}")
-
-
-def _room(fabric: Fabric, vlans: int) -> int:
-    """Return how many more VLANs every switch can hold; VLAN 1 counts."""
-    models = [platforms.of(switch) for switch in fabric.live]
-    ids = min(min(model.max_vlan_id, MAX_VLAN) for model in models) - fabric.first_vlan + 1
-    return max(0, min(ids, min(model.max_vlans for model in models) - 1) - vlans)

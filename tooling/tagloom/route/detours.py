@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 import networkx as nx
 import numpy as np
 
+from tagloom import platforms
 from tagloom.graph.cycles import ranks
 from tagloom.records.routes import DetourTrees
+from tagloom.records.switch_state import MAX_VLAN
 from tagloom.route.any_order.detours import OUTSIDE, along, chosen, fitting, needed, rerooted, shared_trees
 from tagloom.route.any_order.orders import ordered
 from tagloom.route.any_order.own_detours import own_detours
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 # Roots of each shared tree: MOST_TRIED by the switches and channels that each is grown over, but LEAST_ROOTS
 LEAST_ROOTS, MOST_TRIED = 4, 1 << 25
+PARTS = (4, 2, 1)  # trees over which one source's detours around equally distant links are distributed, if they fit
+ENOUGH = 1.3  # times the largest load without a failure: after each failure, where `--prefer load` finds it
 STARTS = 16  # orders that a search begins from
 
 
@@ -49,6 +53,29 @@ class DetourLimits:
     parts: int = 0
     enough: float = np.inf
     table: NDArray[np.int64] | None = None
+
+
+def detour_limits(fabric: Fabric, vlans: int, *, own: bool) -> list[DetourLimits]:
+    """Return the numbers of detours to try beside so many VLANs, until one fits the models; the last adds none.
+
+    A VLAN that all sources share takes an entry for every host at each switch. Where an eighth of the sources' VLANs
+    would fill a table so, only as many are tried as surely fit.
+    """
+    most, several = _room(fabric, vlans), max(1, len(fabric.networks))
+    table = np.array([platforms.of(switch).mac_table for switch in fabric.switches], np.int64)
+    few = [DetourLimits(most, table=table // several), DetourLimits(0, table=0 * table)]
+    if 8 * int(table.min()) < vlans * len(fabric.hosts):
+        return few
+    attempts = [DetourLimits(most, parts, enough=ENOUGH) for parts in PARTS] if own else []
+    attempts += [DetourLimits(limit, enough=ENOUGH) for limit in (most, most // 2, most // 4)] if own else []
+    return attempts + [DetourLimits(limit) for limit in (most, most // 2, most // 8)] + few
+
+
+def _room(fabric: Fabric, vlans: int) -> int:
+    """Return how many more VLANs every switch can hold; VLAN 1 counts."""
+    models = [platforms.of(switch) for switch in fabric.live]
+    ids = min(min(model.max_vlan_id, MAX_VLAN) for model in models) - fabric.first_vlan + 1
+    return max(0, min(ids, min(model.max_vlans for model in models) - 1) - vlans)
 
 
 def order_beside(
