@@ -21,8 +21,8 @@ from tagloom.graph.flows import flows_of, one_switch
 from tagloom.graph.paths import channel_load
 from tagloom.graph.rows import places
 from tagloom.graph.search import all_hops
+from tagloom.operate.reweaving import possible, weave_for
 from tagloom.pipeline.planning import plan
-from tagloom.pipeline.reweaving import possible, weave_for
 from tagloom.predict.flows import finish
 from tagloom.read.estimate import estimate
 from tagloom.read.fabric_file import parse_fabric

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from fabrics import ROOT, make_fabric
 from tagloom.lab.dataplane import Dataplane
+from tagloom.operate.reweaving import busiest_shares, possible, weave_for
 from tagloom.pipeline.planning import plan
-from tagloom.pipeline.reweaving import busiest_shares, possible, weave_for
 from tagloom.pipeline.rollouts import rollout_between
 from tagloom.records.traffic import Traffic
 

@@ -22,8 +22,8 @@ from tagloom.cli import main
 from tagloom.errors import DeviceError, Finding, InputError, PlanError
 from tagloom.operate.clock import Jobs, LoadProbe, TimetableController
 from tagloom.operate.reweave_watch import ReweaveWatch
+from tagloom.operate.reweaving import WovenPaths
 from tagloom.pipeline.planning import plan
-from tagloom.pipeline.reweaving import WovenPaths
 from tagloom.platforms.port_names import link_ends
 from tagloom.read.requests import REQUEST_BYTES, mark_answered, requests_in
 from tagloom.read.timetable_file import read_timetable

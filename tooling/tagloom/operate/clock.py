@@ -13,10 +13,10 @@ from tagloom.errors import DeviceError, InputError, PlanError, TagloomError
 from tagloom.observe import PORTS, busiest_link, observe_all
 from tagloom.operate import apply, confirming, prepare, waves
 from tagloom.operate.repair_runs import protection_applied, what_runs
+from tagloom.operate.reweaving import read_woven, woven_beside
 from tagloom.pipeline import own_routes
 from tagloom.pipeline.files import write_build
 from tagloom.pipeline.planning import plan
-from tagloom.pipeline.reweaving import read_woven, woven_beside
 from tagloom.platforms.power import fabric_watts, power_unknown
 from tagloom.read.calendar import due, upcoming
 from tagloom.read.requests import mark_answered, requests_in
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from tagloom.operate.repair_runs import Runs
     from tagloom.operate.repair_watch import RepairWatch
     from tagloom.operate.reweave_watch import ReweaveWatch
+    from tagloom.operate.reweaving import WovenPaths
     from tagloom.operate.waves import ApplyContext
-    from tagloom.pipeline.reweaving import WovenPaths
     from tagloom.records.build import Build
     from tagloom.records.fabric import Fabric
     from tagloom.records.observation import Observation

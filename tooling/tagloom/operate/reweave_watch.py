@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from tagloom.errors import PlanError, TagloomError
 from tagloom.operate.repair_target import same_target
+from tagloom.operate.reweaving import possible, weave_for
 from tagloom.pipeline.forecasting import traffic_from
-from tagloom.pipeline.reweaving import possible, weave_for
 from tagloom.records.fabric_pair import alike
 from tagloom.records.reweave import ReweaveStatus
 from tagloom.regulate.reweave import decide_reweave
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tagloom.operate.repair_runs import Runs
     from tagloom.operate.repair_watch import Note
-    from tagloom.pipeline.reweaving import WovenPaths
+    from tagloom.operate.reweaving import WovenPaths
     from tagloom.records.build import Build
     from tagloom.records.fabric import Fabric
     from tagloom.records.observation import Observation
