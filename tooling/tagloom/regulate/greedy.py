@@ -195,7 +195,7 @@ def _exchange(  # noqa: PLR0913 - what one descent works on
     while trials > 0 and len(candidates := np.flatnonzero(usable & ~trees.on)):
         added = _reopened(net, candidates, chance)
         base, spent = bridges(net, trees.on, alive), saves[added].sum()
-        changed = Trees(*(part.copy() for part in trees))
+        changed = Trees._make(part.copy() for part in trees)
         changed.on[added] = True
         count, gone = 0, 0.0
         busy = (trees.load * trees.scale).reshape(links, 2).max(axis=1) * np.exp(chance.normal(0, CHANCE, links))
