@@ -1,16 +1,15 @@
-"""Solve integer programs with HiGHS, within seconds of a given clock, and keep its messages off standard output."""
+"""Solve integer programs within seconds of a given clock."""
 
 from __future__ import annotations
 
-import os
-import sys
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tagloom.graph.integer_programs import solve_program
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -37,7 +36,7 @@ def solve(
     HiGHS counts the seconds on the wall. Where `clock` counts fewer, as processor time does on a busy machine, a run
     that was out of time is repeated with more, so that the answer depends on the work and hardly on the load.
     """
-    from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 - a third of a second to load
+    from scipy.optimize import Bounds, LinearConstraint  # noqa: PLC0415 - a third of a second to load
     from scipy.sparse import csr_matrix  # noqa: PLC0415 - as above
 
     row, column, value = rows
@@ -46,29 +45,15 @@ def solve(
     wall = seconds
     for _ in range(AGAIN):
         began = clock()
-        with _aside():
-            answer = milp(
-                cost,
-                integrality=whole,
-                bounds=Bounds(np.zeros(len(cost)), top),
-                constraints=LinearConstraint(matrix, low, high),
-                options={"time_limit": wall, **options},
-            )
+        answer = solve_program(
+            cost,
+            integrality=whole,
+            bounds=Bounds(np.zeros(len(cost)), top),
+            constraints=LinearConstraint(matrix, low, high),
+            options={"time_limit": wall, **options},
+        )
         used = clock() - began
         if answer.status != TIME_OUT or not 0 < used < USED * seconds:
             break
         wall *= MORE * seconds / used
     return answer
-
-
-@contextmanager
-def _aside() -> Iterator[None]:
-    """Send HiGHS's debug output to standard error: standard output is for results alone."""
-    sys.stdout.flush()
-    kept = os.dup(1)
-    try:
-        os.dup2(2, 1)
-        yield
-    finally:
-        os.dup2(kept, 1)
-        os.close(kept)

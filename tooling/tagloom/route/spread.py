@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.graph.cycles import find_cycle
+from tagloom.graph.integer_programs import solve_program
 from tagloom.graph.paths import channel_load, departures, dependencies, path_lengths, paths_to
 from tagloom.graph.search import all_hops
 from tagloom.graph.trees import rooted
@@ -397,7 +398,7 @@ def _program(
     parallel links, one parallel link holds a whole number of them, n/m or more. Stopped at PROGRAM_NODES branches it
     still gives a bound.
     """
-    from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 - a third of a second most need not wait
+    from scipy.optimize import Bounds, LinearConstraint  # noqa: PLC0415 - a third of a second most need not wait
     from scipy.sparse import csr_matrix, diags, hstack  # noqa: PLC0415 - a third of a second that most commands need not wait for
 
     rows = np.concatenate(share)
@@ -430,7 +431,9 @@ def _program(
     aim = np.zeros(choices + hops + 1)
     aim[-1] = 1
     options = {"node_limit": PROGRAM_NODES}
-    answer = milp(aim, integrality=integral, bounds=Bounds(0, np.inf), constraints=constraints, options=options)
+    answer = solve_program(
+        aim, integrality=integral, bounds=Bounds(0, np.inf), constraints=constraints, options=options
+    )
     least = answer.mip_dual_bound if exact else answer.fun
     taken = np.asarray(answer.x[:choices], np.float64) if answer.x is not None else None
     return float(least) if least is not None and np.isfinite(least) else 0.0, taken

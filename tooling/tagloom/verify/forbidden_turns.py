@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.graph.cycles import on_cycles, shortest_through
+from tagloom.graph.integer_programs import solve_program
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,7 +70,7 @@ def _cycles_left(
 
 def _covering(cycles: list[list[int]], edges: int, seconds: float) -> tuple[NDArray[np.bool_], int] | None:
     """Choose the fewest edges that meet every cycle, with a lower bound; None where the time is over."""
-    from scipy.optimize import LinearConstraint, milp  # noqa: PLC0415 - a third of a second that few commands need
+    from scipy.optimize import LinearConstraint  # noqa: PLC0415 - a third of a second that few commands need
     from scipy.sparse import csr_matrix  # noqa: PLC0415 - as above
 
     if seconds <= 0:
@@ -77,7 +78,7 @@ def _covering(cycles: list[list[int]], edges: int, seconds: float) -> tuple[NDAr
     rows = np.repeat(np.arange(len(cycles)), [len(cycle) for cycle in cycles])
     columns = np.concatenate([np.array(cycle) for cycle in cycles])
     matrix = csr_matrix((np.ones(len(rows)), (rows, columns)), (len(cycles), edges))
-    answer = milp(
+    answer = solve_program(
         np.ones(edges),
         integrality=np.ones(edges),
         bounds=(0, 1),

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagloom.graph.integer_programs import solve_program
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -119,7 +121,7 @@ def _with_classes(
     not all the same. The members of the clique get a class each beforehand; as classes are interchangeable, nothing is
     lost.
     """
-    from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 - a third of a second most need not wait
+    from scipy.optimize import Bounds, LinearConstraint  # noqa: PLC0415 - a third of a second most need not wait
     from scipy.sparse import csr_matrix  # noqa: PLC0415 - as above
 
     n = len(conflict)
@@ -138,7 +140,7 @@ def _with_classes(
         constraints.append(LinearConstraint(matrix, -np.inf, size - 1))
     low = np.zeros((n, classes))
     low[clique, np.arange(len(clique))] = 1
-    answer = milp(
+    answer = solve_program(
         np.zeros(n * classes),
         integrality=np.ones(n * classes),
         bounds=Bounds(low.ravel(), 1),
