@@ -6,6 +6,7 @@ import shlex
 import shutil
 import subprocess
 from contextlib import closing
+from string import ascii_uppercase
 
 import networkx as nx
 import pytest
@@ -195,7 +196,7 @@ def test_a_dashboard_is_whole_and_its_panels_do_not_overlap():
         assert not cells & places
         assert max(x for x, _ in cells) < 24
         places |= cells
-        assert [target["refId"] for target in panel["targets"]] == ["A", "B", "C", "D"][: len(panel["targets"])]
+        assert "".join(target["refId"] for target in panel["targets"]) == ascii_uppercase[: len(panel["targets"])]
         assert panel["datasource"]["uid"] == "${source}"
     assert [each["name"] for each in page["templating"]["list"]] == ["source"]
     assert len({panel["id"] for panel in page["panels"]}) == len(PANELS)
