@@ -216,7 +216,7 @@ def _even_out(  # noqa: C901, PLR0912 - one compiled loop: split, each part woul
         for f in cases:
             avoided[f] = True
         for v in range(n):
-            below[v], lost[v] = weight[k, v], False
+            below[v], lost[v] = weight[k, v], time[v] != -1  # what no path from the root leads to stays lost
         for c in range(m):
             if time[net.head[c]] == c:
                 lost[net.head[c]] = lost[net.tail[c]] or _avoids(net, c, avoided)
