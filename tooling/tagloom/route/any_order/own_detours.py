@@ -39,7 +39,7 @@ def own_detours(
     choice = np.full(wanted.shape, -1, np.int32)
     flows = np.zeros((len(sources), m), np.float32)
     for k in range(len(sources)):
-        _flows(net, trees[k], weight[k], flows[k])
+        flows_of(net, trees[k], weight[k], flows[k])
     load = np.tile(flows.sum(axis=0), (count, 1))  # after each failure, with the choices so far
     found: list[NDArray[np.int32]] = []
     made: list[tuple[int, int]] = []  # the source and the failure that each tree was made for
@@ -60,7 +60,7 @@ def own_detours(
             load[cases] -= flows[k]
             time, served = grown(k, dead, cases)
             flow = np.empty(m, np.float32)
-            _flows(net, time, weight[k], flow)
+            flows_of(net, time, weight[k], flow)
             load[cases & ~served] += flows[k]
             load[served] += flow
             left &= ~served
@@ -78,13 +78,13 @@ def own_detours(
         time, served = grown(k, dead, cases)
         if served[cases].all():
             found[t] = time
-            _flows(net, time, weight[k], carried[t])
+            flows_of(net, time, weight[k], carried[t])
         load[cases] += carried[t]
     return np.array(found, np.int32).reshape(len(found), n), choice
 
 
 @kernel
-def _flows(net: Along, time: NDArray[np.int32], weight: NDArray[np.float64], flow: NDArray[np.float32]) -> None:
+def flows_of(net: Along, time: NDArray[np.int32], weight: NDArray[np.float64], flow: NDArray[np.float32]) -> None:
     """Write to `flow` the load of a tree on each channel, float32[m]."""
     below = weight.copy()
     for c in range(len(net.tail) - 1, -1, -1):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.graph.kernel import kernel
+from tagloom.route.any_order.own_detours import flows_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,7 +43,7 @@ def relieved(
     grown, choice = grown.copy(), choice.copy()
     flows = np.zeros((len(sources), len(net.tail)), np.float32)
     for k in range(len(sources)):
-        _flows(net, trees[k], weight[k], flows[k])
+        flows_of(net, trees[k], weight[k], flows[k])
     alive = np.ones(wanted.shape, np.bool_)
     for k, s in enumerate(sources.tolist()):  # a dead switch sends nothing
         alive[k, net.links + s : net.links + s + 1] = False
@@ -50,7 +51,7 @@ def relieved(
     mine = np.argwhere(choice >= 0)
     flow = np.empty(len(net.tail), np.float32)
     for k, f in mine.tolist():
-        _flows(net, grown[choice[k, f]], weight[k], flow)
+        flows_of(net, grown[choice[k, f]], weight[k], flow)
         load[f] += flow - flows[k]
     limit = enough * float(flows.sum(axis=0).max(initial=0.0))
     _even_out_all(net, weight, choice, grown, shared, load, PASSES)
@@ -101,7 +102,7 @@ def _across_busy(
             t = choice[k, f]
             if (t < 0 and wanted[k, f]) or (t >= 0 and times[t] == 1):
                 continue
-            _flows(net, grown[t] if t >= 0 else trees[k], weight[k], flow)
+            flows_of(net, grown[t] if t >= 0 else trees[k], weight[k], flow)
             if flow[busy].any():
                 found.append((k, f))
                 times[t] -= t >= 0
@@ -127,17 +128,6 @@ def _even_out_all(
     for _ in range(passes):
         if not _even_out(net, made_for, start, case[order], weight, grown[shared:], load):
             break
-
-
-@kernel
-def _flows(net: Along, time: NDArray[np.int32], weight: NDArray[np.float64], flow: NDArray[np.float32]) -> None:
-    """Write to `flow` the load of a tree on each channel, float32[m]."""
-    below = weight.copy()
-    for c in range(len(net.tail) - 1, -1, -1):
-        flow[c] = 0.0
-        if time[net.head[c]] == c:
-            flow[c] = below[net.head[c]]
-            below[net.tail[c]] += below[net.head[c]]
 
 
 @kernel
