@@ -218,7 +218,7 @@ def _limited(reader: Reader, home: Path, seed: int, numbers: range, telling: int
             old.unlink()
 
 
-def _renew(home: Path, whole: Path) -> None:
+def renew(home: Path, whole: Path) -> None:
     """Put every file back: some commands add what they read to a store, which the next reader would read."""
     for each in home.iterdir():
         shutil.rmtree(each) if each.is_dir() else each.unlink()
@@ -241,7 +241,7 @@ def main() -> int:
         shutil.copytree(home, whole, dirs_exist_ok=True)
         for reader in chosen:
             begun = time.monotonic()
-            _renew(home, Path(whole))
+            renew(home, Path(whole))
             if reader.read() in (1, 2, 3):
                 raise AssertionError(f"{reader.name}: the whole file is refused")
             faults = campaign(reader, home, args.seed, range(each))

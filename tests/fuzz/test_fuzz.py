@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import time
 
 import campaign as fuzz
@@ -11,10 +12,19 @@ from readers import READERS, Reader, make
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory):
-    home = tmp_path_factory.mktemp("home")
+def whole_files(tmp_path_factory):
+    home, whole = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("whole") / "files"
     with contextlib.chdir(home):
         make(home)
+    shutil.copytree(home, whole)
+    return home, whole
+
+
+@pytest.fixture
+def home(whole_files):
+    home, whole = whole_files
+    fuzz.renew(home, whole)  # a reader that crashed leaves its damaged file behind
+    with contextlib.chdir(home):
         yield home
 
 
