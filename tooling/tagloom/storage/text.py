@@ -7,8 +7,12 @@ import os
 import stat
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tagloom.errors import Finding, InputError
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
 
 MOST_BYTES = 1 << 30  # for a matrix of 10,000 hosts, or the certificate of as many switches
 OWN_STREAMS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")  # pipes the shell opened: `<(...)`, `|`
@@ -21,15 +25,12 @@ def read_bytes(path: Path, expected: str, most: int = MOST_BYTES) -> bytes:
     stream is read once and cached.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(descriptor, "rb") as file:
-            what = os.fstat(descriptor)
+        with _opened(path) as file:
+            what = os.fstat(file.fileno())
             if not stat.S_ISREG(what.st_mode):
-                if stat.S_ISDIR(what.st_mode):
-                    raise InputError([Finding(str(path), expected, "a directory")])
                 if not str(path).startswith(OWN_STREAMS) and os.path.realpath(path) != os.devnull:
                     raise InputError([Finding(str(path), expected, "a device or a pipe, no file")])
-                os.set_blocking(descriptor, True)
+                os.set_blocking(file.fileno(), True)
                 content = _stream(what.st_dev, what.st_ino, str(path), most)
             else:
                 content = file.read(most + 1)
@@ -40,6 +41,11 @@ def read_bytes(path: Path, expected: str, most: int = MOST_BYTES) -> bytes:
     if len(content) > most:
         raise InputError([Finding(str(path), f"{expected}, of at most {most} bytes", "more")])
     return content
+
+
+def _opened(path: Path) -> BinaryIO:
+    """Open a file without waiting for the other end of a pipe. Raises OSError: a directory is none."""
+    return open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))
 
 
 def unreadable(path: Path, expected: str) -> list[Finding]:
@@ -83,8 +89,7 @@ def decode(content: bytes, where: str, expected: str) -> str:
 def begins_with(path: Path, magic: bytes) -> bool:
     """Return whether a regular file begins with `magic`."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(descriptor, "rb") as file:
-            return stat.S_ISREG(os.fstat(descriptor).st_mode) and file.read(len(magic)) == magic
+        with _opened(path) as file:
+            return stat.S_ISREG(os.fstat(file.fileno()).st_mode) and file.read(len(magic)) == magic
     except (OSError, ValueError):
         return False
