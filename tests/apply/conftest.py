@@ -255,3 +255,15 @@ def bench(running_bench):
 def executed(monkeypatch):
     """Let this process execute Ansible as a program, as an operator's does: found by its command line."""
     monkeypatch.setattr(playbook, "subprocess", subprocess)
+
+
+@pytest.fixture
+def words_of():
+    """Return what makes the language of a model."""
+    return language
+
+
+@pytest.fixture
+def target_of():
+    """Return what makes a target for a number of ports."""
+    return target
