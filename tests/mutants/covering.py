@@ -3,7 +3,8 @@
 from fnmatch import fnmatch
 
 ROOMS = ("graph", "verify", "weave", "route", "rollout", "render", "apply", "operate", "observe")
-# Parts whose tests need racks: those that execute a line are found by running all once, see executed.py.
+# Parts that only racks reach everywhere: where no test in COVERING notices, those that execute a line follow, which
+# running all once tells, see executed.py.
 RECORDED = {"apply": "apply", "operate": "operate apply/test_runs.py apply/test_direct_push.py", "observe": "observe"}
 
 TEXTS = " ".join(f"render/test_{name}.py" for name in ("grammar", "parse_configuration", "render_golden", "read_state"))
@@ -91,14 +92,31 @@ COVERING = [
     ("render/hosts.py", "render/test_hosts.py"),
     ("render/bridge.py", "render/test_linux_bridge.py"),
     ("render/shell*.py", "render/test_linux_bridge.py"),
+    ("apply/build.py", "apply/test_build.py"),
+    ("apply/gate.py", "apply/test_gate.py"),
+    ("apply/interrupts.py", "apply/test_interrupts.py"),
+    ("apply/*lock*.py", "apply/test_locks.py"),
+    ("apply/journal.py", "apply/test_journal.py apply/test_run_states.py"),
+    ("apply/run_states.py", "apply/test_run_states.py"),
+    ("apply/abort.py", "apply/test_journal.py"),
+    ("apply/confirmations.py", "apply/test_journal.py"),
+    ("apply/scheduled_reloads.py", "apply/test_journal.py"),
+    ("apply/typed_lines.py", "apply/test_journal.py"),
+    ("apply/*", "apply/test_run_files.py apply/test_one_switch.py"),
     ("render/*", f"{TEXTS} render/test_hostile_lines.py laws/test_paste_order.py laws/test_render_parse.py"),
 ]
 
 
 def tests_of(module):
     """Return the paths of the tests that cover a module."""
-    chosen = next(tests for pattern, tests in COVERING if fnmatch(module, pattern))
+    chosen = next((tests for pattern, tests in COVERING if fnmatch(module, pattern)), "")
     return tuple(f"tests/{path}" for path in chosen.split())
+
+
+def files_of(root, tests):
+    """Return the files of tests among files and folders of them, each once."""
+    found = (sorted((root / path).rglob("test_*.py")) if (root / path).is_dir() else [root / path] for path in tests)
+    return tuple(dict.fromkeys(str(path.relative_to(root)) for paths in found for path in paths))
 
 
 def covering_tests(room):

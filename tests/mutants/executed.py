@@ -59,17 +59,22 @@ class Recorder:
         path.write_text(json.dumps({"seconds": self.seconds, "lines": lines}))
 
 
-def chosen(found, mutant, source, budget):
+AT_LEAST = 3  # tests, whatever they take
+
+
+def chosen(found, mutant, source, budget, without=()):
     """Return the tests that execute a mutant's statement, the quickest within a budget, and their seconds.
 
-    All tests where none executes it: the statement is then one that a module's import executes, or none does. The
-    tests of a file stay together, since they share racks; the file with the quickest test comes first.
+    Tests of the files `without` are left out. All others where none executes it: the statement is then one that a
+    module's import executes, or none does. The tests of a file stay together, since they share racks; the file with the
+    quickest test comes first.
     """
     lines = found["lines"].get(mutant.module, {})
     tests = {test for row in statement(source, mutant.row) for test in lines.get(str(row), ())} or found["seconds"]
+    tests = [test for test in tests if test.partition("::")[0] not in without]
     taken, files = 0.0, {}
     for test in sorted(tests, key=lambda test: found["seconds"][test]):
-        if files and taken + found["seconds"][test] > budget:
+        if sum(map(len, files.values())) >= AT_LEAST and taken + found["seconds"][test] > budget:
             break
         taken += found["seconds"][test]
         files.setdefault(test.partition("::")[0], []).append(test)
