@@ -96,6 +96,8 @@ def test_what_a_switch_holds_is_remembered_from_the_look_or_from_the_read_back()
     held = {"s0": "old", "s2": "old", "s3": "old"}
     found.remember(held)
     assert held == {"s0": "z", "s3": "old"}
+    found.remember(held, 2)
+    assert held == {"s0": "y", "s3": "old"}
     found.remember(held, 1)
     assert held == {"s0": "x", "s3": "old"}
     Outcomes((), (replace(GOOD, error="lost"),)).remember(held)
@@ -477,8 +479,20 @@ def test_what_is_said_to_a_process_that_has_ended_is_no_error(line, tmp_path):
     command, _, theirs = line
     ansible = Ansible(Site(tmp_path, tmp_path, {}, "1"))
     ansible._line = command
+    ansible._say(b"what it never reads")
     theirs.close()
-    ansible._say(b"a job")
+    ansible._say(b"a job")  # the connection is reset
+    ansible._say(b"a job")  # and closed
+    assert ansible._receive(command) == b""
+    assert ansible._line is None
+
+
+def test_a_message_that_was_never_read_is_no_error_to_the_next_receive(line, tmp_path):
+    command, _, theirs = line
+    ansible = Ansible(Site(tmp_path, tmp_path, {}, "1"))
+    ansible._line = command
+    ansible._say(b"what it never reads")
+    theirs.close()
     assert ansible._receive(command) == b""
     assert ansible._line is None
 

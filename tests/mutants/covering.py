@@ -10,7 +10,7 @@ RECORDED = {"apply": "apply", "operate": "operate apply/test_runs.py apply/test_
 TEXTS = " ".join(f"render/test_{name}.py" for name in ("grammar", "parse_configuration", "render_golden", "read_state"))
 
 VERIFIED = (
-    "verify gadgets laws/test_compiled_loops_agree.py laws/test_verifier_agrees_with_frames.py "
+    "verify/test_verify.py verify gadgets laws/test_compiled_loops_agree.py laws/test_verifier_agrees_with_frames.py "
     "laws/test_other_paths_than_planned.py laws/test_frames_that_hosts_tag.py laws/test_foreign_vlans.py "
     "laws/test_waves_over_aggregated_links.py laws/test_several_addresses.py laws/test_uplinks.py "
     "laws/test_networks.py verify/test_networks_in_texts.py"
@@ -53,14 +53,21 @@ COVERING = [
     ("verify/foreign.py", "laws/test_foreign_vlans.py"),
     ("verify/foreign_reach.py", "verify/test_foreign_reach.py rollout/test_outside.py"),
     ("verify/foreign_wave.py", "rollout/test_pruning.py"),
-    ("verify/what_if.py", "protect"),
+    ("verify/what_if.py", "protect laws/test_failures_at_once.py"),
+    ("verify/detours_at_once.py", "protect laws/test_failures_at_once.py"),
+    ("verify/interrupted.py", "laws/test_interrupted_pairs.py"),
+    ("verify/strange_senders.py", "laws/test_frames_that_hosts_tag.py laws/test_interrupted_pairs.py"),
     ("verify/running.py", "laws/test_running_networks.py"),
     ("verify/*", VERIFIED),
     ("weave/merge.py", "weave/test_merge.py weave/test_weave.py"),
     ("weave/broadcast.py", "weave/test_broadcast.py weave/test_weave.py"),
     ("weave/pinned.py", "weave/test_pinned.py"),
     ("weave/assign.py", "weave/test_weave.py laws/test_frames_that_hosts_tag.py"),
-    ("weave/*", "gadgets verify/test_verify.py weave golden laws/test_verifier_agrees_with_frames.py"),
+    ("weave/entries.py", "weave/test_entries.py weave/test_weave.py"),
+    (
+        "weave/*",
+        "weave/test_weave.py gadgets verify/test_verify.py weave golden laws/test_verifier_agrees_with_frames.py",
+    ),
     ("route/backwards.py", "route/test_by_destination.py"),
     ("route/any_order/protect.py", "protect"),
     ("route/any_order/detours.py", "protect"),
@@ -89,6 +96,8 @@ COVERING = [
     ("render/modes.py", f"{TEXTS} rollout/test_cells.py rollout/test_wave_proof.py"),
     ("render/modes_reader.py", f"{TEXTS} render/test_hostile_lines.py verify/test_texts_that_do_not_work.py"),
     ("render/parse.py", f"{TEXTS} render/test_hostile_lines.py verify/test_texts_that_do_not_work.py"),
+    ("render/menus.py", "render/test_routeros.py"),
+    ("render/site_*.py", "laws/test_site_lines.py"),
     ("render/hosts.py", "render/test_hosts.py"),
     ("render/bridge.py", "render/test_linux_bridge.py"),
     ("render/shell*.py", "render/test_linux_bridge.py"),
@@ -102,7 +111,8 @@ COVERING = [
     ("apply/confirmations.py", "apply/test_journal.py"),
     ("apply/scheduled_reloads.py", "apply/test_journal.py"),
     ("apply/typed_lines.py", "apply/test_journal.py"),
-    ("apply/*", "apply/test_run_files.py apply/test_one_switch.py"),
+    ("apply/reading.py", "apply/test_unreachable.py"),
+    ("apply/*", "apply/test_run_files.py apply/test_one_switch.py apply/test_unreachable.py"),
     ("render/*", f"{TEXTS} render/test_hostile_lines.py laws/test_paste_order.py laws/test_render_parse.py"),
 ]
 

@@ -342,8 +342,8 @@ def main():
         if options.output:
             options.output.write_text(shown)
     print(
-        f"{100 * score:.1f} % of {len(rows)} mutants noticed, equivalent ones apart, {100 * least:.1f} % or more in each"
-        f" part; goal {100 * GOAL:.0f} %"
+        f"{100 * score:.1f} % of {len(rows)} mutants noticed, equivalent ones apart, {100 * least:.1f} % or more in"
+        f" each part; goal {100 * GOAL:.0f} %"
     )
     return int(least < GOAL)
 
