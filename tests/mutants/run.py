@@ -47,7 +47,7 @@ SLACK = 5  # times the CPU seconds that the tests take by themselves; a loop wit
 PATIENCE = 15  # times those CPU seconds, by the clock: where a mutant waits for what never comes
 RACK_SECONDS = 20  # of tests, by their own times, for one mutant of a part in RECORDED, three at least
 ABOUT = """\
-Made by `make mutants SAMPLE={sample} SEED={seed}`: of {places} places where one of cosmic-ray's operators, or the
+Made by `{command}`: of {places} places where one of cosmic-ray's operators, or the
 removal of a statement, changes what the code says, a sample, as many in each part of the code; one change at each
 place, drawn alike. The tests that cover a part are those of `tests/mutants/covering.py`, not the whole suite."""
 NOTICED, BY_TIME, SURVIVED, UNCLEAR = "noticed", "noticed by time", "survived", "unclear"
@@ -232,10 +232,11 @@ def difference(before, after):
     return tuple(" ".join(line[1:].strip() for line in lines if line[0] == sign) for sign in "-+")
 
 
-def page(rows, known, options, places):
-    """Write the results: scores by room, and every survivor with its reason."""
+def page(rows, known, options, places, missed=frozenset()):
+    """Write the results: scores by room, and every survivor with its reason; `missed` are keys that survived first."""
     scored = [row for row in rows if not (row["verdict"] == SURVIVED and known.get(row["key"], {}).get("equivalent"))]
     noticed = sum(row["verdict"] in {NOTICED, BY_TIME} for row in scored)
+    since = sum(row["verdict"] in {NOTICED, BY_TIME} and tuple(row["key"]) in missed for row in scored)
     score = noticed / len(scored) if scored else 1.0
     others = (
         f" (goal {100 * GOAL:.0f} %). {len(rows) - len(scored)} more change nothing that can be seen and do not count."
@@ -243,10 +244,11 @@ def page(rows, known, options, places):
     lines = [
         "# Mutants: does a test fail when the code is changed?",
         "",
-        ABOUT.format(sample=options.sample, seed=options.seed, places=places),
+        ABOUT.format(command=command(options), places=places),
         "",
         f"{len(rows)} mutants of this sample were tried. **{noticed} of {len(scored)} noticed: {100 * score:.1f} %**"
         + others,
+        *([f"{since} of those noticed survived when they were first tried: by tests written since."] if since else []),
         "",
         "| part | mutants | noticed | of these by time | equivalent | survived | score |",
         "|---|---|---|---|---|---|---|",
@@ -272,6 +274,14 @@ def page(rows, known, options, places):
             lines.append(f"- `{row['module']}:{row['row']}` {row['verdict']}: {reason}")
             lines += ["  ```diff", f"  -{row['before']}", f"  +{row['after']}", "  ```"]
     return "\n".join(lines) + "\n", score, min(scores, default=1.0)
+
+
+def command(options):
+    """Return the words by which the sample is drawn again."""
+    if not options.room:
+        return f"make mutants SAMPLE={options.sample} SEED={options.seed}"
+    rooms = " ".join(f"--room {room}={count}" if count else f"--room {room}" for room, count in options.room)
+    return f"tests/mutants/run.py --sample {options.sample} --seed {options.seed} {rooms}"
 
 
 def part(words):
@@ -307,9 +317,11 @@ def main():
     listed = yaml.safe_load((Path(__file__).parent / "survivors.yml").read_text())
     known = {(entry["module"], entry["before"], entry["after"]): entry for entry in listed}
     rooms = dict(options.room or [(room, 0) for room in ROOMS])
-    done = {}
+    done, missed = {}, set()
     if options.kept and options.kept.exists():
-        done = {tuple(row["key"]): row for row in map(json.loads, options.kept.read_text().splitlines())}
+        tried = [json.loads(line) for line in options.kept.read_text().splitlines()]
+        missed = {tuple(row["key"]) for row in tried if row["verdict"] == SURVIVED}
+        done = {tuple(row["key"]): row for row in tried}
         done = {key: row for key, row in done.items() if not options.again or row["verdict"] in {NOTICED, BY_TIME}}
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         copy = Copy(Path(folder).resolve())
@@ -335,10 +347,10 @@ def main():
                 with options.kept.open("a") as file:
                     file.write(json.dumps(rows[-1]) + "\n")
             tell(rows[-1], known, took, out)
-            shown, score, least = page(rows, known, options, places)
+            shown, score, least = page(rows, known, options, places, missed)
             if options.output:
                 options.output.write_text(shown)
-        shown, score, least = page(rows, known, options, places)
+        shown, score, least = page(rows, known, options, places, missed)
         if options.output:
             options.output.write_text(shown)
     print(

@@ -168,7 +168,7 @@ def test_a_new_box_takes_its_place_under_pinned_and_no_pair_of_others_is_cut(mod
     services = proof_services(fabric)
     change = readmission(fabric, running, whole, services, name)
     assert [wave.name for wave in change.waves] == ["isolate", "bring", "join"]
-    assert all(wave.proof.proven for wave in change.waves)
+    assert all(wave.proof.proven and wave.assumptions.keeping for wave in change.waves)
     assert change.after == whole
     less = fabric.with_switches_down({s}).with_links_up()
     works = working_pairs(less, {**whole, **dead_states(less)})

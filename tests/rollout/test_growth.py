@@ -16,10 +16,11 @@ from tagloom.graph.numbering import owned
 from tagloom.operate import prepare, waves
 from tagloom.pipeline.proving import proof_services
 from tagloom.records.change import Cell, apply_changes
-from tagloom.records.fabric_pair import shared_part
+from tagloom.records.fabric_pair import FabricPair, shared_part
 from tagloom.records.switch_state import Membership, SwitchEditor
 from tagloom.render import line_changes
 from tagloom.rollout import finish
+from tagloom.rollout.between_fabrics import refuse_unlike
 from tagloom.share import share_directory
 from tagloom.verify import verify
 from thinned import few
@@ -392,3 +393,12 @@ def test_the_others_finish_whatever_line_a_stuck_switch_stands_at(name):
                     here, at = end, at + 1
     waits = len(change.waves) == 1 or name in {"a host moves to another port", "an address changes"}
     assert bool(went_on) != waits
+
+
+def test_fabrics_of_two_files_are_alike_where_their_words_are():
+    """What two files say in the same words is the same, although it is read twice."""
+    old = fabric()
+    refuse_unlike(FabricPair(old, replace(old, spanning_tree="".join(list(old.spanning_tree)))))
+    other = next(each for each in ("off", "outside") if each != old.spanning_tree)
+    with pytest.raises(InputError, match=r"spanning_tree: expected .*, as before"):
+        refuse_unlike(FabricPair(old, replace(old, spanning_tree=other)))
