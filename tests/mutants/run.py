@@ -4,7 +4,7 @@ The tree is copied, and only the copy is changed. For each mutant, the files of 
 after another, the quickest first, up to the first test that fails. Where none of them does and the part's tests need
 racks, those that execute the changed line follow, the quickest first, as many as RACK_SECONDS allow. A mutant that
 takes several times what the tests take, or more memory than they can want, is noticed. Ends with 1 where less than GOAL
-of the mutants of any part were noticed, equivalent ones (see survivors.yml) apart.
+of the mutants were noticed, equivalent ones (see survivors.yml) apart.
 """
 
 import argparse
@@ -357,7 +357,7 @@ def main():
         f"{100 * score:.1f} % of {len(rows)} mutants noticed, equivalent ones apart, {100 * least:.1f} % or more in"
         f" each part; goal {100 * GOAL:.0f} %"
     )
-    return int(least < GOAL)
+    return int(score < GOAL)
 
 
 if __name__ == "__main__":
