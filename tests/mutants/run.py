@@ -310,7 +310,7 @@ def main():
     parser.add_argument("-o", "--output", type=Path, help="write the results as Markdown")
     parser.add_argument("--recorded", type=Path, help="keep which tests execute which lines (JSON), for these sources")
     parser.add_argument("--kept", type=Path, help="go on with what this file holds, and add to it (JSON lines)")
-    parser.add_argument("--again", action="store_true", help="try what survived in the file of --kept again")
+    parser.add_argument("--again", action="store_true", help="try again what survived in the file of --kept, but equivalents")
     words = "leave out the tests that only a recorded run finds; what survives is for --again"
     parser.add_argument("--without-racks", action="store_true", help=words)
     options = parser.parse_args()
@@ -322,7 +322,9 @@ def main():
         tried = [json.loads(line) for line in options.kept.read_text().splitlines()]
         missed = {tuple(row["key"]) for row in tried if row["verdict"] == SURVIVED}
         done = {tuple(row["key"]): row for row in tried}
-        done = {key: row for key, row in done.items() if not options.again or row["verdict"] in {NOTICED, BY_TIME}}
+        if options.again:
+            alike = {key for key, entry in known.items() if entry.get("equivalent")}
+            done = {key: row for key, row in done.items() if key in alike or row["verdict"] in {NOTICED, BY_TIME}}
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         copy = Copy(Path(folder).resolve())
         texts, drawn, places = {}, [], 0
