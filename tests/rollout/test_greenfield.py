@@ -16,6 +16,7 @@ from tagloom.pipeline.proving import proof_services
 from tagloom.pipeline.rollouts import greenfield
 from tagloom.platforms.factory import factory_state
 from tagloom.platforms.interpreter import Interpreter
+from tagloom.read.active_tree import write_running_network
 from tagloom.records.build import Build
 from tagloom.records.switch_state import SwitchEditor
 from tagloom.records.wave_proof import ProofAssumptions
@@ -251,6 +252,17 @@ def test_an_active_tree_with_a_cycle_is_none():
             read_back(fabric, 0, shut)
     first = four.links[0]
     assert read_back(four, 0, [(first.a, first.a_port)]).depth.tolist() == [0, 2, 1, 2]
+
+
+def test_a_cable_that_the_fabric_lacks_is_named_where_the_active_tree_was_read(tmp_path):
+    """Spanning tree blocks it now; with that off, it would close a loop."""
+    ring, running = make_fabric("ring", 4, model=MODEL), tmp_path / "now"
+    write_running_network(running, {}, "s0", ["s2:g1", "s1:g24"])
+    with pytest.raises(InputError) as caught:
+        greenfield(build_of(ring), running=running)
+    (found,) = caught.value.findings
+    assert found.where == str(running / "spanning-tree.json")
+    assert "s1:g24, whose cable the fabric lacks" in found.actual
 
 
 def test_what_it_cannot_lead_is_refused_with_the_reason():

@@ -11,7 +11,7 @@ from tagloom.errors import Finding, InputError
 from tagloom.pipeline.planning import by_new_names, plan
 from tagloom.pipeline.proving import proof_services
 from tagloom.platforms.factory import factory_state
-from tagloom.read.active_tree import read_active_tree
+from tagloom.read.active_tree import FILE, read_active_tree
 from tagloom.read.build_directory import read_texts
 from tagloom.records.fabric_pair import FabricPair, alike
 from tagloom.records.switch_state import dead_states
@@ -102,7 +102,10 @@ def greenfield(
     """
     fabric = build.fabric
     kept = read_active_tree(running) if running is not None and root is None and not blocked else None
-    tree, assumed = active_tree(fabric, *((kept.root or None, kept.blocked) if kept is not None else (root, blocked)))
+    if running is not None and kept is not None:
+        tree, assumed = active_tree(fabric, kept.root or None, kept.blocked, str(running / FILE))
+    else:
+        tree, assumed = active_tree(fabric, root, blocked)
     held = before or {s.name: factory_state(platforms.of(s)) for s in fabric.live} | dead_states(fabric)
     held, after = what_runs(
         running, fabric, {switch.name: held[switch.name] for switch in fabric.switches}, build.state

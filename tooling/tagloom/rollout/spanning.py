@@ -96,24 +96,28 @@ def read_back(fabric: Fabric, root: int, blocked: Collection[Port]) -> Spanning:
     return Spanning(links, depth, shut)
 
 
-def active_tree(fabric: Fabric, root: str | None, blocked: Sequence[str]) -> tuple[Spanning, str]:
+def active_tree(fabric: Fabric, root: str | None, blocked: Sequence[str], where: str = "") -> tuple[Spanning, str]:
     """Return the tree that spanning tree keeps active, and what of it was not read from switches.
 
     `root` names the root, by default the first switch that is up; `blocked` lists ports it blocks, as ``switch:port``.
     Without them the tree is computed as by 802.1D with equal costs and bridge addresses in the order of the fabric.
-    Raises InputError for names that are not of the fabric.
+    `where` is the file that tells both, where one does: a port in it that is at no link of the fabric has a cable that
+    the fabric lacks, which would close a loop once spanning tree is off. Raises InputError for names that are not of
+    the fabric.
     """
     findings: list[Finding] = []
     top = fabric.index.get(root) if root is not None else next(i for i, s in enumerate(fabric.switches) if s.up)
     if top is None or not fabric.switches[top].up:
-        findings.append(Finding("--root", "a switch of the fabric that is up", repr(root)))
+        findings.append(Finding(where or "--root", "a switch of the fabric that is up", repr(root)))
     shut = set()
     for end in blocked:
         name, _, word = end.partition(":")
         s = fabric.index.get(name)
         port = platforms.of(fabric.switches[s]).port_number(word) if s is not None else None
         if s is None or port is None or fabric.port_channel[s, port] < 0:
-            findings.append(Finding("--blocked", "switch:port of a link of the fabric", repr(end)))
+            lacking = f"{end}, whose cable the fabric lacks: pull it, or add it to the fabric's links"
+            actual = lacking if where and s is not None and port is not None else repr(end)
+            findings.append(Finding(where or "--blocked", "switch:port of a link of the fabric", actual))
         else:
             shut.add((s, port))
     if findings or top is None:
