@@ -31,22 +31,22 @@ def start():
     return loaded_ansible.begin()
 
 
-def run(words, directory, environment=os.environ, *, together=False):
+def run(words, directory, environment=os.environ, *, together=False, first=None):
     """Run `tagloom WORDS` in a directory, and return its exit status and what it printed.
 
-    `together`: both streams as one, in the order a terminal shows.
+    `together`: both streams as one, in the order a terminal shows. `first` is called in that process beforehand.
     """
     words = ["tagloom", *map(str, words)]
     with tempfile.TemporaryDirectory() as place:
         printed = [Path(place, "out"), Path(place, "out" if together else "err")]
-        how = (words, directory, dict(environment), printed, start())
+        how = (words, directory, dict(environment), printed, start(), first)
         process = FORKS.Process(target=_begin, args=how)
         process.start()
         process.join()
         return CompletedProcess(words, process.exitcode, *(path.read_text("utf-8") for path in printed))
 
 
-def _begin(words, directory, environment, printed, ansible):
+def _begin(words, directory, environment, printed, ansible, first):
     os.chdir(directory)
     os.environ.clear()
     os.environ.update(environment)
@@ -55,6 +55,8 @@ def _begin(words, directory, environment, printed, ansible):
             os.dup2(stream.fileno(), number)
     sys.argv = words
     loaded_ansible.use(*ansible)
+    if first is not None:
+        first()
     from tagloom.cli import main  # noqa: PLC0415 - it is loaded already
 
     sys.exit(main())

@@ -13,6 +13,7 @@ from tagloom.records.switch_state import Membership, PortMode, SwitchEditor
 MOST_WORDS = 10  # commands that the advice of one refusal may take
 PREVIEWED = 0.5  # of commands that send: what they say themselves before the first line is judged for all
 FOREIGN = (1001, 1002)
+BY_ANSIBLE = 5  # one story of so many; commands of the others reach switches over sessions of their own
 
 
 @dataclass
@@ -27,6 +28,7 @@ class Told:
     by_hand: list = field(default_factory=list)
     commands: list = field(default_factory=list)
     seconds: float = 0.0
+    by_ansible: bool = False
 
 
 class Operator:
@@ -35,7 +37,9 @@ class Operator:
     def __init__(self, story, home):
         self.story, self.home = story, home
         self.told = Told(story.seed)
-        self.rack = StoryRack(home, [story.fabric, *(event.fabric for event in story.events)])
+        self.told.by_ansible = story.seed % BY_ANSIBLE == 0
+        fabrics = [story.fabric, *(event.fabric for event in story.events)]
+        self.rack = StoryRack(home, fabrics, by_ansible=self.told.by_ansible)
         self.fabric, self.build, self.before = story.fabric, "", None
         self.chance = random.Random(story.seed)
         self.number = 0

@@ -1,20 +1,19 @@
 """A rack that lives through a story: what is plugged in, what is dead, and which pairs of hosts miss frames."""
 
 import json
-import os
 import shutil
-import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import networkx as nx
 import yaml
 
+import commands
+import open_sessions
 from fabrics import ROOT
 from tagloom import pipeline, platforms
 from tagloom.adapters.connect import connect
-from tagloom.adapters.ssh import Access
-from tagloom.cli import main
 from tagloom.lab import process
 from tagloom.lab.device import Device
 from tagloom.lab.directory import Order
@@ -23,8 +22,6 @@ from tagloom.records.change import difference
 from tagloom.records.fabric import Host
 from tagloom.render import render_commands
 from telling import united
-
-LOGIN = "lab"
 
 
 @dataclass
@@ -39,8 +36,9 @@ class Watched:
 class StoryRack:
     """All boxes and cables of a story, run as one rack; fabrics of the story know boxes by their addresses."""
 
-    def __init__(self, home, fabrics):
+    def __init__(self, home, fabrics, *, by_ansible=False):
         self.home, self.directory = home, home / "rack"
+        self.first = None if by_ansible else partial(open_sessions.use, self.directory)
         self.union = united(fabrics)
         boxes = list(dict.fromkeys(switch.address for fabric in fabrics for switch in fabric.switches))
         self.index = {address: s for s, address in enumerate(boxes)}
@@ -118,10 +116,7 @@ class StoryRack:
                 continue
             switch = fabric.switches[fabric.index[name]]
             platform, box = platforms.of(switch), self.named(switch)
-            access = Access(
-                "127.0.0.1", self.info.ports[box], LOGIN, LOGIN, known_hosts=str(self.directory / "known_hosts")
-            )
-            with connect(box, platform, access) as wire:
+            with connect(box, platform, open_sessions.access_of(self.directory, self.info.ports[box])) as wire:
                 wire.send(render_commands(platform, difference(now[name], state), now[name]))
                 wire.save(Device.BOOT if platform.is_shell else "")
 
@@ -193,24 +188,9 @@ class StoryRack:
     # --- commands ---
 
     def run(self, *words):
-        """Run a command in a process of its own, without starting Python anew: (exit status, JSON page, messages)."""
-        out, err = self.home / "out", self.home / "err"
-        pid = os.fork()
-        if pid == 0:
-            status = 70
-            try:
-                os.chdir(self.home)
-                for number, path in ((0, os.devnull), (1, out), (2, err)):
-                    os.dup2(os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC), number)
-                sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115 - ends with us
-                status = main([*words, "--json"])
-                sys.stdout.flush()
-                sys.stderr.flush()
-            finally:
-                os._exit(status)
-        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-        text = out.read_text("utf-8")
-        return status, json.loads(text) if text.strip() else {}, err.read_text("utf-8")
+        """Run a command in a process forked from one that has loaded it: (exit status, JSON page, messages)."""
+        done = commands.run([*words, "--json"], self.home, first=self.first)
+        return done.returncode, json.loads(done.stdout) if done.stdout.strip() else {}, done.stderr
 
     def stop(self):
         """End the rack."""
