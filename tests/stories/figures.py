@@ -18,6 +18,7 @@ def rows(stories):
     steps = Counter(step for story in stories for event in story["events"] for step in event.partition(":")[2].split())
     wrong = Counter(defect.partition(" ")[0] for story in stories for defect in story["defects"])
     yield "stories", len(stories)
+    yield "of them over open sessions, not by Ansible", sum(story.get("by_ansible") is False for story in stories)
     yield "events", f"{kinds.total()}: " + ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
     yield "steps of changes", ", ".join(f"{count} {step.replace('_', ' ')}" for step, count in steps.most_common())
     yield "commands that send", len(sent)
