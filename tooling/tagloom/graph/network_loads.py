@@ -13,21 +13,29 @@ from tagloom.records.switch_state import Membership
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tagloom.graph.floods import LoadOf
     from tagloom.records.fabric import Fabric, Host
     from tagloom.records.routes import Routes
     from tagloom.records.switch_state import FabricState, SwitchState
 
 
 def network_loads(
-    fabric: Fabric, routes: Routes, state: FabricState, volume: NDArray[np.float64] | None = None
+    fabric: Fabric,
+    routes: Routes,
+    state: FabricState,
+    volume: NDArray[np.float64] | None = None,
+    load_of: LoadOf = channel_load,
 ) -> tuple[NetworkLoad, ...]:
-    """Return the load of each network alone, in the units of `channel_load`; none if there is but one network."""
+    """Return the load of each network alone, in the units of `channel_load`; none if there is but one network.
+
+    `load_of` adds up bytes, where `volume` is given.
+    """
     if len(fabric.networks) < 2:
         return ()
     found = []
     for (name, hosts), part in zip(fabric.networks.items(), fabric.by_network, strict=True):
-        own = None if volume is None else volume[np.ix_(hosts, hosts)]
-        load = channel_load(part, routes.of_hosts(hosts), own)
+        own = routes.of_hosts(hosts)
+        load = channel_load(part, own) if volume is None else load_of(part, own, volume[np.ix_(hosts, hosts)])
         vlans = {vlan for host in part.hosts for vlan in _vlans_of(host, state[fabric.switches[host.switch].name])}
         found.append(NetworkLoad(name, len(hosts), len(hosts) * (len(hosts) - 1), tuple(sorted(vlans)), load))
     return tuple(found)

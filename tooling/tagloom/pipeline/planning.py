@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tagloom.errors import Finding, InputError, PlanError
+from tagloom.graph.floods import load_by
 from tagloom.graph.numbering import new_numbers, renumbered
 from tagloom.graph.paths import average_hops, channel_load
 from tagloom.pipeline.protecting import refuse_protection, with_detours
@@ -44,8 +45,12 @@ PREFERENCES = ("vlans", "load")
 
 def summary_of(build: Build, proof: Findings) -> dict[str, Any]:
     """Return a plan's figures with the keys of the command line."""
-    volume = build.traffic.volume_bytes if build.traffic is not None else build.fabric.within_networks
-    load, bound = channel_load(build.fabric, build.routes, volume), build.load_bound
+    volume, bound = build.fabric.within_networks, build.load_bound
+    if build.traffic is None:
+        load = channel_load(build.fabric, build.routes, volume)
+    else:
+        volume = build.traffic.volume_bytes
+        load = load_by(build.fabric, build.routes, build.assignment)(build.fabric, build.routes, volume)
     if bound is None:
         bound = load_bound(build.fabric, build.routes, build.assignment, volume)
     return {

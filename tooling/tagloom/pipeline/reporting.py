@@ -11,6 +11,7 @@ import numpy as np
 
 from tagloom.apply.build import read_rollout
 from tagloom.errors import Finding, InputError
+from tagloom.graph.floods import load_by
 from tagloom.graph.network_loads import network_loads
 from tagloom.graph.paths import average_hops, channel_load
 from tagloom.pipeline.files import read_build
@@ -104,7 +105,8 @@ def report(  # noqa: PLR0913 - what a report may be made of
     question = Question(traffic, settings, eee, rates=rates, power=power, rollout=rollout)
     curve = eee or POWERCONNECT_5548
     volume = traffic.volume_bytes if traffic is not None else None
-    load = channel_load(build.fabric, build.routes, volume)
+    load_of = load_by(build.fabric, build.routes, build.assignment)
+    load = channel_load(build.fabric, build.routes) if volume is None else load_of(build.fabric, build.routes, volume)
     within = traffic.seconds if traffic is not None else None
     left_out = _left_out(
         ("load in bytes and run time", "--traffic or --profile", traffic_file or profile),
@@ -141,7 +143,7 @@ def report(  # noqa: PLR0913 - what a report may be made of
         day=day,
         per_kwh=rates.per_kwh if rates else (),
         left_out=tuple(left_out),
-        networks=network_loads(build.fabric, build.routes, state, volume),
+        networks=network_loads(build.fabric, build.routes, state, volume, load_of),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tagloom.graph.floods import flooded_bytes, unknown_uplinks
+from tagloom.graph.floods import flood_along_trees, flooded_bytes, unknown_uplinks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,7 +22,7 @@ def counted_floods(
         return False, ()
     names = ", ".join(fabric.hosts[u].name for u in unknown_uplinks(fabric).tolist())
     said = f"{amount:,.0f} bytes go to addresses behind {names}, which nobody knows, and are flooded"
-    if assignment != "fixed" or any(each.parent is None for each in routes):
-        return False, (f"{said}: their copies are counted with --assignment fixed alone",)
+    if not all(flood_along_trees(fabric, each, assignment) for each in routes):
+        return False, (f"{said}: their copies are not counted, as they take no tree of the paths",)
     fewer = "switches that have learnt an address flood less"
     return True, (f"{said}: copies fill channels and hosts' ports here, but wake no port that sleeps; {fewer}",)

@@ -175,7 +175,7 @@ def _paths(fabric: Fabric, net: Net, sender: int, who: Sender, trees: list[tuple
     Branches without hosts of the sender's network are pruned. With several networks the tree itself stays whole, since
     hosts of others may send over it as well. Trees with a path of more than `net.reach` channels are left out.
     """
-    root, flow, network = who
+    root, flow, network, flood = who
     seen: set[tuple[int, ...]] = set()
     for tree in trees:
         around: dict[int, list[int]] = {}
@@ -200,8 +200,8 @@ def _paths(fabric: Fabric, net: Net, sender: int, who: Sender, trees: list[tuple
                 beyond[u] += beyond[v]
                 hosts[u] += hosts[v]
                 kept.append(c >> 1)
-                if beyond[v] > 0:
-                    load[c] = beyond[v]
+                if beyond[v] + flood > 0:
+                    load[c] = beyond[v] + flood
                 if u != root:
                     turns.add((into[u], c))
         if (pruned := tuple(sorted(kept))) not in seen:

@@ -83,7 +83,7 @@ def _whole_tree(fabric: Fabric, net: Net, sender: Sender, tree: Sequence[int], l
 
 
 def senders_of(net: Net) -> tuple[list[Sender], NDArray[np.int64]]:
-    """Return (switch, bytes to each switch, network) of each sender, and each host's sender.
+    """Return (switch, bytes to each switch, network, bytes flooded) of each sender, and each host's sender.
 
     Senders are the hosts that send, and one host of each switch and network without any. Hosts that do not send share
     the tree of the first sender of their switch and network.
@@ -91,12 +91,13 @@ def senders_of(net: Net) -> tuple[list[Sender], NDArray[np.int64]]:
     senders: list[Sender] = []
     of_host = np.full(len(net.total), -1, np.int64)
     first: dict[tuple[int, int], int] = {}
-    for h in [*np.flatnonzero(net.total > 0).tolist(), *np.flatnonzero(net.total <= 0).tolist()]:
+    sends = net.total + net.flood > 0
+    for h in [*np.flatnonzero(sends).tolist(), *np.flatnonzero(~sends).tolist()]:
         v, i = int(net.host_switch[h]), int(net.network[h])
-        if net.total[h] > 0 or (v, i) not in first:
+        if sends[h] or (v, i) not in first:
             of_host[h] = len(senders)
             first.setdefault((v, i), len(senders))
-            senders.append((v, net.flow[h], i))
+            senders.append((v, net.flow[h], i, float(net.flood[h])))
         else:
             of_host[h] = first[v, i]
     return senders, of_host

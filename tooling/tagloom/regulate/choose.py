@@ -10,8 +10,8 @@ import numpy as np
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
-from tagloom.graph.floods import uncounted_floods
-from tagloom.graph.paths import average_hops, channel_load, max_hops
+from tagloom.graph.floods import heard_bytes, load_by, load_with_copies, uncounted_floods
+from tagloom.graph.paths import average_hops, max_hops
 from tagloom.graph.search import all_hops
 from tagloom.platforms.port_names import channel_name
 from tagloom.platforms.power import (
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tagloom.graph.floods import LoadOf
     from tagloom.platforms import PortWatts
     from tagloom.records.fabric import Fabric
     from tagloom.records.routes import Routes
@@ -130,7 +131,8 @@ def _regulate(
         raise InputError(findings)
     everything = route_of(fabric)
     check_hops(fabric, everything, options.max_hops)
-    load = channel_load(fabric, everything, traffic.volume_bytes)
+    load_of = load_by(fabric, everything, assignment)
+    load = load_of(fabric, everything, traffic.volume_bytes)
     before = float(load.max(initial=0.0))
     limit = _limit(fabric, traffic, options, load, before)
     watts = partial(fabric_watts, power=options.power)
@@ -139,7 +141,7 @@ def _regulate(
     def of_link(link: int, mbps: int) -> float:
         return link_watts(fabric, link, mbps, options.power) if mbps else 0.0
 
-    rules = _rules(fabric, options, limit, of_link, two=two and options.method != "static")
+    rules = _rules(fabric, options, limit, of_link, two=two and options.method != "static", load_of=load_of)
     full = watts(fabric)
     fixed = full - sum(of_link(i, link.speed_mbps or HOST_MBPS) for i, link in enumerate(fabric.links) if link.up)
 
@@ -158,9 +160,10 @@ def _regulate(
     program = Program(fabric, traffic, rules)
     bound = program.solve(patience / 2, clock)
     if options.method == "static":
-        chosen = static(fabric, traffic, reroute, watts, progress, limit=limit)
+        chosen = static(fabric, traffic, reroute, watts, progress, limit=limit, load_of=load_of)
         if options.survives is not None:
-            better = static(fabric, traffic, reroute, watts, progress, limit=limit, survives=options.survives)
+            survives = options.survives
+            better = static(fabric, traffic, reroute, watts, progress, limit=limit, survives=survives, load_of=load_of)
             chosen = replace(better, survive_watts=better.watts_after - chosen.watts_after)
     elif assignment != "fixed" or fabric.own_ways:  # the routing alone says which paths there are
         until = began + options.time_limit_seconds
@@ -185,16 +188,16 @@ def _regulate(
                 left, bound = search(bound, clock, until, options.survives)
             cost = settings_of(left).watts_after - chosen.watts_after
             chosen = replace(settings_of(left), survive_watts=cost)
-    settings = _with_bound(chosen, fixed, bound, _remarks(fabric, traffic, assignment, options))
-    settings, smaller, routes = _led(fabric, settings, everything, reroute, traffic)
-    return _asleep(smaller, routes, traffic, settings, options, bound.watts) if options.sleep else settings
+    floods = () if load_of is load_with_copies else uncounted_floods(fabric, traffic.volume_bytes)
+    settings = _with_bound(chosen, fixed, bound, (*_remarks(fabric, traffic, assignment, options), *floods))
+    settings, smaller, routes = _led(fabric, settings, everything, reroute, traffic, load_of)
+    return _asleep(smaller, routes, traffic, settings, options, bound.watts, load_of) if options.sleep else settings
 
 
 def _remarks(fabric: Fabric, traffic: Traffic, assignment: str, options: RegulateOptions) -> tuple[str, ...]:
     """Return what is to be said of watts that are assumed, of the traffic, and of a library that is missing."""
     listed = (LISTED,) if options.method == "optimal" and assignment == "fixed" and not available() else ()
-    floods = uncounted_floods(fabric, traffic.volume_bytes)
-    return (*assumed_watts(fabric, options.power), *traffic.remarks, *listed, *floods)
+    return (*assumed_watts(fabric, options.power), *traffic.remarks, *listed)
 
 
 def _with_bound(chosen: LinkSettings, fixed: float, bound: Bound, remarks: Sequence[str]) -> LinkSettings:
@@ -210,11 +213,17 @@ def _with_bound(chosen: LinkSettings, fixed: float, bound: Bound, remarks: Seque
 
 
 def _rules(
-    fabric: Fabric, options: RegulateOptions, limit: float, of_link: Callable[[int, int], float], *, two: bool
+    fabric: Fabric,
+    options: RegulateOptions,
+    limit: float,
+    of_link: Callable[[int, int], float],
+    *,
+    two: bool,
+    load_of: LoadOf,
 ) -> Rules:
     """Return the rules of a choice; a tree is a VLAN of each network whose hosts send over it."""
     slower = tuple(s for s in options.levels if s)
-    return Rules(limit, two, 0 in options.levels, slower, of_link, most_trees(fabric), options.max_hops)
+    return Rules(limit, two, 0 in options.levels, slower, of_link, most_trees(fabric), options.max_hops, load_of)
 
 
 def most_trees(fabric: Fabric) -> int:
@@ -239,6 +248,7 @@ def _led(
     everything: Routes,
     reroute: Callable[[Fabric], Routes | None],
     traffic: Traffic,
+    load_of: LoadOf,
 ) -> tuple[LinkSettings, Fabric, Routes | None]:
     """Return settings with the mean path lengths and what each network has, the fabric under them, and its routes."""
     smaller = fabric.with_links_down(settings.links_off).with_speeds(dict(settings.links_slowed))
@@ -248,7 +258,7 @@ def _led(
         settings,
         average_hops_before=average_hops(fabric, everything),
         max_hops_before=max_hops(fabric, everything),
-        networks=_networks_of((fabric, everything), (smaller, routes), traffic),
+        networks=_networks_of((fabric, everything), (smaller, routes), traffic, load_of),
     )
     if routes is None:
         return settings, smaller, routes
@@ -257,24 +267,26 @@ def _led(
 
 
 def _networks_of(
-    old: tuple[Fabric, Routes], new: tuple[Fabric, Routes | None], traffic: Traffic
+    old: tuple[Fabric, Routes], new: tuple[Fabric, Routes | None], traffic: Traffic, load_of: LoadOf
 ) -> tuple[NetworkSettings, ...]:
     """Return each network's own load and paths with all links on and under settings, none if there is but one."""
     if len(old[0].networks) < 2:
         return ()
     found = []
     for name, hosts in old[0].networks.items():
-        before = _alone(*old, hosts, traffic)
-        after = _alone(new[0], new[1], hosts, traffic) if new[1] is not None else (None, None, None)
+        before = _alone(*old, hosts, traffic, load_of)
+        after = _alone(new[0], new[1], hosts, traffic, load_of) if new[1] is not None else (None, None, None)
         found.append(NetworkSettings(name, before[0], after[0], before[1], after[1], before[2], after[2]))
     return tuple(found)
 
 
-def _alone(fabric: Fabric, routes: Routes, hosts: NDArray[np.int64], traffic: Traffic) -> tuple[float, float, int]:
+def _alone(
+    fabric: Fabric, routes: Routes, hosts: NDArray[np.int64], traffic: Traffic, load_of: LoadOf
+) -> tuple[float, float, int]:
     """Return the busiest channel's bytes, the mean and the longest path of some hosts of the fabric alone."""
     part = replace(fabric, hosts=tuple(fabric.hosts[h] for h in hosts.tolist()))
     own = routes.of_hosts(hosts)
-    load = channel_load(part, own, traffic.of_hosts(hosts.tolist()).volume_bytes)
+    load = load_of(part, own, traffic.of_hosts(hosts.tolist()).volume_bytes)
     return float(load.max(initial=0.0)), average_hops(part, own), max_hops(part, own)
 
 
@@ -380,12 +392,12 @@ def at_ports(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return what leaves each host's port and comes to it, float64[..., H]: of all networks that it carries.
 
-    `volume` is from host to host, [..., H, H].
+    Copies of flooded frames come to it, too. `volume` is from host to host, [..., H, H].
     """
     hosts = len(fabric.hosts)
     together = np.zeros((hosts, hosts))  # column: the host that stands for a port
     together[np.arange(hosts), fabric.host_link] = 1.0
-    out, into = (volume.sum(axis=axis, dtype=np.float64) @ together for axis in (-1, -2))
+    out, into = volume.sum(axis=-1, dtype=np.float64) @ together, heard_bytes(fabric, volume).sum(axis=-2) @ together
     return out[..., fabric.host_link], into[..., fabric.host_link]
 
 
@@ -434,6 +446,7 @@ def _asleep(
     settings: LinkSettings,
     options: RegulateOptions,
     of_links: float,
+    load_of: LoadOf,
 ) -> LinkSettings:
     """Return settings with EEE at both ends of links and at hosts if the models support it, and its saving.
 
@@ -443,7 +456,7 @@ def _asleep(
     """
     assert traffic.seconds is not None  # noqa: S101 - option_findings checks it
     able = [platforms.load(switch.model).eee for switch in smaller.switches]
-    load = channel_load(smaller, routes, traffic.volume_bytes) if routes is not None else None
+    load = load_of(smaller, routes, traffic.volume_bytes) if routes is not None else None
     saved, of_hosts = 0.0, 0.0
     links: list[int] = []
     full = HOST_MBPS * 1e6 / 8 * traffic.seconds

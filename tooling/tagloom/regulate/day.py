@@ -11,6 +11,7 @@ import numpy as np
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
+from tagloom.graph.floods import flooded_by, flooded_channels, unflooded_bytes
 from tagloom.graph.paths import average_hops, max_hops, paths_to
 from tagloom.platforms.port_names import channel_name
 from tagloom.platforms.power import (
@@ -225,7 +226,8 @@ class _Search:
         self.two = two_connected(fabric) and not options.allow_cut
         slower, most = tuple(mbps for mbps in options.levels if mbps), most_trees(fabric)
         self.rules = Rules(self.limit, self.two, 0 in options.levels, slower, self._watts, most, options.max_hops)
-        self.flat = history.rate.reshape(len(history), -1).T
+        self.flat = unflooded_bytes(fabric, history.rate).reshape(len(history), -1).T
+        self.flooded = flooded_by(fabric, history.rate).T  # bytes per second that each host floods, [H, T]
         self.routes = planner.routes(fabric)
         check_hops(fabric, self.routes, options.max_hops)
         self._reroute = remembered(rerouting(fabric, self.routes, planner.routes, options.max_hops))
@@ -253,7 +255,10 @@ class _Search:
         capacity_mbps = np.repeat([link.capacity_mbps() for link in fabric.links], 2)
         channel = paths[pair, step]
         share = (1000.0 / capacity_mbps)[channel]
-        return np.asarray(csr_matrix((share, (channel, pair)), (len(fabric.tail), len(self.flat))) @ self.flat, float)
+        load = np.asarray(csr_matrix((share, (channel, pair)), (len(fabric.tail), len(self.flat))) @ self.flat, float)
+        if self.flooded.any():
+            load += (flooded_channels(fabric, routes).T @ self.flooded) * (1000.0 / capacity_mbps)[:, None]
+        return load
 
     def shares(self, schedule: Schedule) -> list[tuple[Candidate, NDArray[np.int64]]]:
         """Return each settings in use, except everything on, with the intervals that share it."""
@@ -379,7 +384,10 @@ class _Search:
             paths = paths_to(fabric, routes, fabric.host_switch)[routes.source_of_host]
             host, target, step = np.nonzero(paths >= 0)
             found = np.zeros((len(fabric.hosts), len(fabric.tail)))
-            np.add.at(found, (host, paths[host, target, step]), self.history.rate[t][host, target])
+            pinned = unflooded_bytes(fabric, self.history.rate[t])
+            np.add.at(found, (host, paths[host, target, step]), pinned[host, target])
+            if self.flooded[:, t].any():
+                found += flooded_channels(fabric, routes) * self.flooded[:, t, None]
             scale = 1000.0 / np.repeat([link.capacity_mbps() for link in fabric.links], 2)
             self._shares[candidate, t] = found * scale
         return self._shares[candidate, t]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagloom.graph.floods import flooded_by, unflooded_bytes
 from tagloom.records.routes import Routes
 from tagloom.regulate.moves import Net, Trees, start
 
@@ -19,7 +20,7 @@ SPARE = 64  # additional trees that single hosts may be given
 
 
 def net_of(fabric: Fabric, traffic: Traffic, max_hops: int | None = None) -> Net:
-    """Return the channels of all links, up or not, and the bytes from each host to each switch.
+    """Return the channels of all links, up or not, and the bytes from each host to each switch, and what it floods.
 
     `max_hops` is the most switches on a path between two hosts of one network, None for no limit.
     """
@@ -30,7 +31,7 @@ def net_of(fabric: Fabric, traffic: Traffic, max_hops: int | None = None) -> Net
     slot = np.empty(len(fabric.tail), np.int32)
     slot[out] = np.arange(len(out)) - begin[fabric.tail[out]]
     flow = np.zeros((hosts, switches))
-    np.add.at(flow.T, fabric.host_switch, traffic.volume_bytes.T)
+    np.add.at(flow.T, fabric.host_switch, unflooded_bytes(fabric, traffic.volume_bytes).T)
     flow[np.arange(hosts), fabric.host_switch] = 0.0  # hosts of one switch use no channel
     target = np.zeros(switches, np.int64)
     target[fabric.host_switch] = 1
@@ -40,7 +41,8 @@ def net_of(fabric: Fabric, traffic: Traffic, max_hops: int | None = None) -> Net
         network[mine] = i
         at[i, fabric.host_switch[mine]] = True
     ends = fabric.tail, fabric.head, begin, out, slot, fabric.host_switch
-    return Net(*ends, flow, flow.sum(axis=1), target, reach, network, at)
+    flood = flooded_by(fabric, traffic.volume_bytes)
+    return Net(*ends, flow, flow.sum(axis=1), flood, target, reach, network, at)
 
 
 def trees_of(fabric: Fabric, net: Net, routes: Routes, most: int) -> Trees | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagloom.graph.floods import load_with_copies
 from tagloom.regulate.forest import links_of, net_of, trees_of
 from tagloom.regulate.moves import Trees, bridges, ease, gather, overfull, slower, without
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tagloom.graph.floods import LoadOf
     from tagloom.records.fabric import Fabric
     from tagloom.records.routes import Routes
     from tagloom.records.traffic import Traffic
@@ -44,6 +46,7 @@ class Rules:
     watts    (link, Mb/s) -> watts of its two ports; 0 Mb/s is off
     most_trees  maximum number of distinct trees, which are VLANs before merging
     max_hops  the most switches on a path between two hosts, None for no limit
+    load_of  (fabric, routes, bytes from host to host) -> bytes on each channel, scaled to 1 Gb/s
     """
 
     limit: float
@@ -53,6 +56,7 @@ class Rules:
     watts: Callable[[int, int], float]
     most_trees: int
     max_hops: int | None = None
+    load_of: LoadOf = load_with_copies
 
 
 @dataclass(frozen=True, eq=False)

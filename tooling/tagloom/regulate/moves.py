@@ -20,8 +20,9 @@ class Net(NamedTuple):
 
     The channels that leave switch v are out[start[v] : start[v + 1]], and channel c is the slot[c]-th of them.
 
-    flow    float64[H, N], bytes from each host to the hosts of each switch, 0 for its own
+    flow    float64[H, N], bytes from each host to the hosts of each switch, 0 for its own and for what is flooded
     total   float64[H], its sums
+    flood   float64[H], bytes to uplinks without an address, which cross every channel of the host's tree
     target  int64[N], 1 if a switch has hosts
     reach   the most channels that a path between two hosts of one network may have
     network  int32[H], each host's network; at  bool[networks, N], the switches with hosts of each
@@ -35,6 +36,7 @@ class Net(NamedTuple):
     host_switch: NDArray[np.int32]
     flow: NDArray[np.float64]
     total: NDArray[np.float64]
+    flood: NDArray[np.float64]
     target: NDArray[np.int64]
     reach: int
     network: NDArray[np.int32]
@@ -97,7 +99,7 @@ def _weigh(
     """Write what the hosts of tree k send over each of its channels, away from the root and towards it.
 
     The load away from the root is what all hosts send beyond a switch, summed from the leaves, less the part of hosts
-    that are beyond it themselves.
+    that are beyond it themselves. What hosts flood is added to each channel that leads to hosts of their network.
     """
     root = order[0]
     down[:] = 0
@@ -123,6 +125,40 @@ def _weigh(
         down[net.tail[row[v]]] += down[v]
         down[v] -= own[v]
     down[root] = 0
+    for h in range(len(tree_of)):
+        if tree_of[h] == k and net.flood[h] > 0:
+            _flood(net, h, row, order, n, down, up)
+
+
+@kernel
+def _flood(
+    net: Net,
+    h: int,
+    row: NDArray[np.int32],
+    order: NDArray[np.int32],
+    n: int,
+    down: NDArray[np.float64],
+    up: NDArray[np.float64],
+) -> None:
+    """Add what host h floods to every channel of a tree that leads away from it, to hosts of its network."""
+    root = order[0]
+    inside = np.zeros(len(row), np.int64)
+    for i in range(n):
+        inside[order[i]] = net.at[net.network[h], order[i]]
+    for i in range(n - 1, 0, -1):
+        inside[net.tail[row[order[i]]]] += inside[order[i]]
+    sends = np.zeros(len(row), np.bool_)
+    v = net.host_switch[h]
+    while v != root:
+        sends[v] = True
+        v = net.tail[row[v]]
+    for i in range(1, n):
+        v = order[i]
+        if sends[v]:
+            if inside[root] > inside[v]:
+                up[v] += net.flood[h]
+        elif inside[v] > 0:
+            down[v] += net.flood[h]
 
 
 @kernel
@@ -564,13 +600,18 @@ def _overfull_at(net: Net, trees: Trees, v: int, limit: float) -> bool:
         into += limit / trees.scale[c ^ 1]
     leaves, enters = 0.0, 0.0
     for h in range(len(net.total)):
-        if net.total[h] > 0:
-            here = inside[net.host_switch[h]]
+        if net.total[h] + net.flood[h] > 0:
+            here, beyond = inside[net.host_switch[h]], False
             for w in range(len(inside)):
+                beyond = beyond or (here != inside[w] and net.at[net.network[h], w])
                 if here and not inside[w]:
                     leaves += net.flow[h, w]
                 elif inside[w] and not here:
                     enters += net.flow[h, w]
+            if beyond and here:
+                leaves += net.flood[h]
+            elif beyond:
+                enters += net.flood[h]
     return bool(leaves > out * SLACK or enters > into * SLACK)
 
 
@@ -685,7 +726,7 @@ def _relieve(net: Net, trees: Trees, channel: int, limit: float, most: int) -> b
             trees.load[:], trees.turn[:], trees.place[:] = load, turn, place
             return True
         for h in range(len(trees.tree_of)):
-            if trees.tree_of[h] == k and net.total[h] > 0 and _move(net, trees, h, channel, limit, most):
+            if trees.tree_of[h] == k and net.total[h] + net.flood[h] > 0 and _move(net, trees, h, channel, limit, most):
                 return True
     return False
 
@@ -787,7 +828,7 @@ def gather(net: Net, trees: Trees, k: int, limit: float) -> int:
     order = np.empty(n, np.int32)
     down, up, d, u = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     stay = 0
-    for h in np.argsort(net.total):
+    for h in np.argsort(net.total + net.flood):
         old = trees.tree_of[h]
         if old == k:
             continue

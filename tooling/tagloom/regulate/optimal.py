@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagloom.graph.paths import channel_load
 from tagloom.records.fabric import DEFAULT_SPEED_MBPS
 from tagloom.regulate.carry import carry
 from tagloom.regulate.forest import net_of, routes_of
@@ -139,6 +138,6 @@ def _choice(fabric: Fabric, traffic: Traffic, rules: Rules, verdict: Verdict, bo
     off = tuple(i for i in _up(fabric) if i not in bound.on)
     smaller = fabric.with_links_down(off)
     routes = routes_of(smaller, verdict.forest, verdict.tree_of_host, "regulated", "")
-    load = channel_load(smaller, routes, traffic.volume_bytes)
+    load = rules.load_of(smaller, routes, traffic.volume_bytes)
     watts = sum(rules.watts(i, mbps) for i, mbps in bound.on.items())
     return Choice(off, {}, verdict.forest, verdict.tree_of_host, watts, float(load.max(initial=0.0)))

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagloom.graph.paths import channel_load
 from tagloom.regulate.greedy import CHANCE, Choice
 from tagloom.regulate.moves import SLACK
 from tagloom.regulate.static import keeps_together, two_connected
@@ -43,7 +42,7 @@ def rerouted(
     empty. Returns None if the traffic does not fit with all links on.
     """
     routes = reroute(fabric)
-    if routes is None or channel_load(fabric, routes, traffic.volume_bytes).max(initial=0.0) > rules.limit * SLACK:
+    if routes is None or rules.load_of(fabric, routes, traffic.volume_bytes).max(initial=0.0) > rules.limit * SLACK:
         return None
     chance = np.random.default_rng(seed)
     best: Choice | None = None
@@ -71,7 +70,7 @@ def _descent(
     price: list[float],
     progress: Callable[[int, int], None],
 ) -> Choice:
-    current, load = fabric, channel_load(fabric, routes, traffic.volume_bytes)
+    current, load = fabric, rules.load_of(fabric, routes, traffic.volume_bytes)
     allowed = rules.limit * SLACK
     speed = {i: link.speed_mbps or 1000 for i, link in enumerate(fabric.links) if link.up}
     saves = {i: rules.watts(i, s) for i, s in speed.items()}
@@ -90,7 +89,7 @@ def _descent(
             continue
         if (moved := reroute(smaller)) is None:
             continue
-        after = channel_load(smaller, moved, traffic.volume_bytes)
+        after = rules.load_of(smaller, moved, traffic.volume_bytes)
         if after.max(initial=0.0) <= allowed:
             current, routes, load, refused = smaller, moved, after, 0
             off.append(i)
@@ -101,7 +100,7 @@ def _descent(
             changed = current.with_speeds({i: s})
             if (moved := reroute(changed)) is None:
                 continue
-            after = channel_load(changed, moved, traffic.volume_bytes)
+            after = rules.load_of(changed, moved, traffic.volume_bytes)
             if after.max(initial=0.0) <= allowed:
                 current, load = changed, after
                 slowed[i] = s

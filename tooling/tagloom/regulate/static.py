@@ -5,18 +5,19 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
-from tagloom.graph.paths import channel_load
+from tagloom.graph.floods import load_with_copies
 from tagloom.records.settings import LinkSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tagloom.graph.floods import LoadOf
     from tagloom.records.fabric import Fabric
     from tagloom.records.routes import Routes
     from tagloom.records.traffic import Traffic
 
 
-def static(
+def static(  # noqa: PLR0913 - the paper's rule, and what was added to it
     fabric: Fabric,
     traffic: Traffic,
     reroute: Callable[[Fabric], Routes | None],
@@ -26,6 +27,7 @@ def static(
     limit: float = inf,
     keep_two: bool = False,
     survives: Callable[[Fabric], bool] = lambda _smaller: True,
+    load_of: LoadOf = load_with_copies,
 ) -> LinkSettings:
     """Return settings with links off, the least loaded tried first, each with all paths moved away before the next.
 
@@ -33,12 +35,12 @@ def static(
     if there are none), and every channel carries at most the former maximum. (The paper demands strictly less, which
     the busiest channel itself would fail.) Host links stay. `limit` lowers that maximum, and `keep_two` forbids that a
     link becomes a bridge if there was none before, and `survives` has the last word on what is left: none of these is
-    in the paper.
+    in the paper. `load_of` returns the bytes on each channel by a fabric, its routes and bytes from host to host.
     """
     routes = reroute(fabric)
     if routes is None:
         raise ValueError("the fabric has no paths to begin with")
-    load = channel_load(fabric, routes, traffic.volume_bytes)
+    load = load_of(fabric, routes, traffic.volume_bytes)
     before = float(load.max(initial=0.0))
     allowed, keep_two = min(before, limit), keep_two and two_connected(fabric)
     current, off = fabric, []
@@ -55,7 +57,7 @@ def static(
         moved = reroute(smaller)
         if moved is None or not survives(smaller):
             continue
-        new_load = channel_load(smaller, moved, traffic.volume_bytes)
+        new_load = load_of(smaller, moved, traffic.volume_bytes)
         if float(new_load.max(initial=0.0)) <= allowed * (1 + 1e-12):
             current, load = smaller, new_load
             off.append(i)

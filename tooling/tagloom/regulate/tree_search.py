@@ -23,7 +23,8 @@ MOST_CHANNELS = 30_000  # senders times channels; beyond, the question is left o
 UNITS = 2.0**40  # of bytes that are not whole: the units that the greatest sender's sum is counted in
 SYMMETRY_LEVEL = 4  # CP-SAT's: symmetries are also broken during the search
 
-Sender = tuple[int, "NDArray[np.float64]", int]  # its switch, the bytes to each switch, its network
+# its switch, the bytes to each switch, its network, and the bytes that it floods over its tree
+Sender = tuple[int, "NDArray[np.float64]", int, float]
 
 
 def available() -> bool:
@@ -56,10 +57,19 @@ def search(
 
 @dataclass(frozen=True, eq=False)
 class _Sent:
-    """One sender's variables by channel: whether its tree has the channel, and the units it sends over it."""
+    """One sender's variables by channel: whether its tree has the channel, and the units it sends over it.
+
+    `flood` are units besides that every channel of the tree carries.
+    """
 
     taken: dict[int, Any]
     units: dict[int, Any]
+    flood: int
+
+    def on(self, c: int) -> list[Any]:
+        """Return the terms of what the sender has on a channel."""
+        flooded = [self.flood * self.taken[c]] if self.flood and c in self.taken else []
+        return flooded + ([self.units[c]] if c in self.units else [])
 
 
 class _Model:
@@ -105,9 +115,9 @@ class _Model:
         if self._whole:
             return False
         load = dict.fromkeys(self._channels, 0.0)
-        for (root, flow, _), tree in zip(self._senders, trees, strict=True):
+        for (root, flow, _, flood), tree in zip(self._senders, trees, strict=True):
             for c, amount in _amounts(self._net, root, flow, tree).items():
-                load[c] += amount
+                load[c] += amount + flood
         if all(amount <= self._most[c] for c, amount in load.items()):
             return False
         chosen = [sent.taken[c] for sent, tree in zip(self._sent, trees, strict=True) for c in tree]
@@ -125,12 +135,13 @@ class _Model:
                     self._turn[c, d] = turn = model.new_bool_var(f"turn {c} {d}")
                     model.add(place[c] + 1 <= place[d]).only_enforce_if(turn)
 
-    def _tree(self, root: int, flow: NDArray[np.float64], network: int) -> _Sent:
+    def _tree(self, root: int, flow: NDArray[np.float64], network: int, flood: float) -> _Sent:
         """Add one sender's tree: a channel into every switch with hosts of its network, one at most into others."""
         model, net = self._model, self._net
         here = [c for c in self._channels if net.head[c] != root]
         taken = {c: model.new_bool_var(f"tree {c}") for c in here}
-        wanted = np.floor(flow / self._unit + (0.5 if self._whole else 0.0)).astype(np.int64)
+        half = 0.5 if self._whole else 0.0
+        wanted = np.floor(flow / self._unit + half).astype(np.int64)
         total = int(wanted.sum())
         units = {c: model.new_int_var(0, total, f"units {c}") for c in here} if total else {}
         for v in range(len(net.target)):
@@ -154,7 +165,7 @@ class _Model:
                     model.add(units[c] <= total * taken[c])
                     model.add(units[c] >= int(wanted[v]) * taken[c])
         self._reach(root, network, taken)
-        return _Sent(taken, units)
+        return _Sent(taken, units, int(np.floor(flood / self._unit + half)))
 
     def _reach(self, root: int, network: int, taken: dict[int, Any]) -> None:
         """Limit the channels from a root to every switch with hosts of its network to `net.reach`."""
@@ -173,7 +184,7 @@ class _Model:
         for c in self._channels:
             room = int(np.floor(self._most[c] / self._unit)) + (0 if self._whole else 1)
             load[c] = model.new_int_var(0, room, f"load {c}")
-            model.add(load[c] == sum(sent.units[c] for sent in self._sent if c in sent.units))
+            model.add(load[c] == sum(term for sent in self._sent for term in sent.on(c)))
         alike: dict[tuple[int, int, int], list[int]] = defaultdict(list)
         for c in self._channels:
             a, b = int(self._net.tail[c]), int(self._net.head[c])
@@ -186,7 +197,7 @@ class _Model:
 
 def _unit(senders: Sequence[Sender]) -> tuple[float, bool]:
     """Return the bytes that are one unit, and whether all bytes are whole multiples of it."""
-    flows = np.array([flow for _, flow, _ in senders])
+    flows = np.array([[*flow, flood] for _, flow, _, flood in senders])
     if not flows.any():
         return 1.0, True
     if flows.sum() < UNITS * 2**10 and np.array_equal(flows, np.rint(flows)):
