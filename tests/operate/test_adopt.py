@@ -41,6 +41,8 @@ def running(tmp_path_factory):
     with terminal.lab("rack.yml"):
         terminal.type("s0", *vlan_10("g1", "g2"))
         terminal.type("s3", *vlan_10("g3", "g4"))
+        terminal.type("s2", "interface ethernet g5", "description node07", "exit")
+        terminal.type("s3", "interface ethernet g5", "description to the window", "exit")
         info = process.read_info(terminal.rack)
         hosts = {name: {"ansible_host": "127.0.0.1", "ansible_port": port} for name, port in info.ports.items()}
         login = {
@@ -74,7 +76,7 @@ def test_a_live_network_becomes_a_fabric_file_that_plans(running, adopted):
     assert len(fabric.links) == len(rack.links) == page["links"]
     at = {(h.switch, h.port): h.macs for h in rack.hosts if h.name != "gateway"}
     assert {(h.switch, h.port): h.macs for h in fabric.hosts} == at
-    assert {h.name for h in fabric.hosts} == {"s0-g5", "s1-1-g5", "s2-g5", "s3-g5"}
+    assert {h.name for h in fabric.hosts} == {"s0-g5", "s1-1-g5", "node07", "s3-g5"}
     assert [each["where"] for each in page["proposed_uplinks"]] == ["s2:g24"]
     assert 'uplink-s2: {switch: "s2", port: "g24", uplink: true}' in page["fabric"]
     assert fabric.reserved == ((0, 20), (3, 20))
@@ -180,3 +182,28 @@ def test_networks_that_are_isolated_are_read_back_by_whom_switches_name(tmp_path
     ]
     assert at[0] == at[1]
     assert {name for name in found.networks if name.startswith("network-")} == {"network-1", "network-2"}
+
+
+def test_ports_that_carry_several_networks_are_read_back_with_their_tags(tmp_path):
+    terminal = Terminal(tmp_path)
+    (terminal.home / "f.yml").write_text(
+        "name: rack\nmodel: powerconnect-5324\nshape: {family: ring, dims: [4], hosts: 2}\n"
+        "networks:\n  lab: [h0, h4, h5]\n  storage: {hosts: [h2, h7], tagged: [h0, h1, h3], vlan: 20}\n"
+        "  voice: {tagged: [h0, h6], vlan: 30}\n"
+    )
+    terminal("plan", "f.yml", "-o", "b")
+    with terminal.lab("f.yml"):
+        terminal("apply", "b", "--allow", "interrupt")
+        page = terminal.answer("adopt", "-o", "g.yml")
+    lost, found = read_fabric(terminal.home / "f.yml"), read_fabric(terminal.home / "g.yml")
+    assert (page["proven"], page["unreachable_pairs"], page["pairs"]) == (True, 0, lost.pairs)
+    at = [
+        {
+            frozenset((each.hosts[h].switch, each.hosts[h].port, each.hosts[h].tag) for h in hosts)
+            for hosts in each.networks.values()
+        }
+        for each in (lost, found)
+    ]
+    assert at[0] == at[1]
+    assert sorted(vlan for _, vlan in found.tags) == [20, 30]
+    assert terminal.answer("plan", "g.yml", "-o", "c")["isolated"]

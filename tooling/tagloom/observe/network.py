@@ -70,14 +70,19 @@ def cabling_by_name(
 
 
 def edge_ports(
-    fabric: Fabric, state: FabricState, seen: Mapping[str, Observation], called: Mapping[int, str]
+    fabric: Fabric,
+    state: FabricState,
+    seen: Mapping[str, Observation],
+    called: Mapping[int, str],
+    described: Mapping[str, Mapping[int, str]],
 ) -> EdgePorts:
     """Return what is at the edge ports of switches: one host a port, with all its addresses.
 
     A host sends untagged into VLAN 1, or is at a port of tagloom's VLANs, where static entries name its addresses. It
-    is named by LLDP, else by `called`, which maps addresses to names, else by its switch and port. Ports in other VLANs
-    alone are reserved. Nothing is guessed: a port with more than MANY_ADDRESSES,
-    a switch behind it, or a port-channel is proposed as an uplink; an address at two ports is a finding.
+    is named by LLDP, else by `called`, which maps addresses to names, else by what `described` has of its port by its
+    switch's name, else by its switch and port. Ports in other VLANs alone are reserved. Nothing is guessed: a port with
+    more than MANY_ADDRESSES, a switch behind it, or a port-channel is proposed as an uplink; an address at two ports is
+    a finding.
     """
     at = {
         (fabric.index[name], port): macs
@@ -102,7 +107,8 @@ def edge_ports(
                 uplinks.append(Finding(where, "one host", why))
             elif sure := tuple(mac for mac in macs if places[mac] == 1):
                 names = [each.name for each in beside] + [called[mac] for mac in sure if mac in called]
-                hosts.append((names[0] if names else "", s, port, sure))
+                names += [described[fabric.switches[s].name].get(port, "")]
+                hosts.append((next(filter(FABRIC_NAME.fullmatch, names), ""), s, port, sure))
         elif others:
             reserved.append((s, port))
         elif own and up:
@@ -160,12 +166,12 @@ def _way_out(fabric: Fabric, s: int, port: int, macs: Sequence[int], switches: S
 def _named(
     fabric: Fabric, hosts: Sequence[tuple[str, int, int, tuple[int, ...]]]
 ) -> tuple[tuple[str, int, int, tuple[int, ...]], ...]:
-    """Return hosts by names that a fabric file takes: those known if they are valid and unique, else switch-port."""
+    """Return hosts by names that a fabric file takes: those known if they are unique, else switch-port."""
     known = Counter(name for name, *_ in hosts)
     found = []
     for name, s, port, macs in hosts:
         place = re.sub(r"[^A-Za-z0-9._-]", "-", port_name(fabric, s, port))
-        found.append((name if known[name] == 1 and FABRIC_NAME.fullmatch(name) else place, s, port, macs))
+        found.append((name if name and known[name] == 1 else place, s, port, macs))
     return tuple(found)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tagloom import platforms
 from tagloom.errors import DeviceError
-from tagloom.observe.host_networks import networks_of_hosts
+from tagloom.observe.host_networks import with_networks
 from tagloom.observe.network import active_tree, cabling_by_name, edge_ports, foreign_vlans, read_switches
 from tagloom.observe.objects import NETWORK
 from tagloom.pipeline.proving import prove_what_runs
@@ -17,7 +17,7 @@ from tagloom.read.active_tree import write_running_network
 from tagloom.read.fabric_text import format_fabric, quoted
 from tagloom.records.fabric import Host
 from tagloom.records.network import ActiveTree, AdoptedNetwork
-from tagloom.render import parse
+from tagloom.render import parse, port_descriptions
 from tagloom.rollout import settled
 
 if TYPE_CHECKING:
@@ -58,14 +58,16 @@ def adopt(
     texts = {switch: scrub(text) for switch, text in texts.items()}
     cabling = cabling_by_name(name, seen, models, addresses)
     state, _ = parse(cabling.fabric, texts)
-    edge = edge_ports(cabling.fabric, state, seen, called or {})
+    described = {
+        switch.name: port_descriptions(platforms.of(switch), texts[switch.name]) for switch in cabling.fabric.switches
+    }
+    edge = edge_ports(cabling.fabric, state, seen, called or {}, described)
     fabric = replace(
         cabling.fabric,
         hosts=tuple(Host(host, s, port, macs[0], macs[1:]) for host, s, port, macs in edge.hosts),
         reserved=edge.reserved,
     )
-    known = zip(fabric.hosts, networks_of_hosts(fabric, state), strict=True)
-    fabric = replace(fabric, hosts=tuple(replace(host, network=network) for host, network in known))
+    fabric = with_networks(fabric, state)
     tree = active_tree(fabric, state, seen) or _computed(fabric)
     proof = prove_what_runs(fabric, texts, tree.blocked, trust_foreign=trust_foreign)
     proof = replace(proof, paste_order=None, paste_refused=())  # nobody pastes what runs

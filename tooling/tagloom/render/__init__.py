@@ -11,7 +11,7 @@ from tagloom.render.command_line import (
 from tagloom.render.fabric_texts import check_templates, commands, lines_of, parse, render
 from tagloom.render.hosts import host_pages, learning, static_arp
 from tagloom.render.own_templates import template_findings
-from tagloom.render.parse import Reading, read_state, read_text
+from tagloom.render.parse import Reading, port_descriptions, read_state, read_text
 from tagloom.render.parsed import Parsed, UnknownLine
 from tagloom.render.site_changes import missing_lines, site_commands
 from tagloom.render.site_lines import SiteLines, named_by, site_lines, with_trusted_lines
@@ -32,6 +32,7 @@ __all__ = [
     "named_by",
     "parse",
     "parse_configuration",
+    "port_descriptions",
     "read_bridge",
     "read_state",
     "read_text",

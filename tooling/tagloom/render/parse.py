@@ -91,6 +91,16 @@ def read_text(platform: Platform, text: str, where: str, ports: Collection[int])
     )
 
 
+def port_descriptions(platform: Platform, text: str) -> dict[int, str]:
+    """Return what people wrote at ports (`description`), by port; {} for a text that cannot be read."""
+    try:
+        lines = parse_configuration(platform, text).foreign
+    except InputError:
+        return {}
+    said = [(line.ports[0], line.text.split(None, 1)) for line in lines if len(line.ports) == 1]
+    return {port: words[1].strip().strip("\"'") for port, words in said if words[0] == "description" and words[1:]}
+
+
 def _of_duplex(platform: Platform, parsed: Parsed, where: str, ports: Collection[int]) -> Iterator[Finding]:
     """Find ports that are or may be half duplex, where there is no PAUSE (IEEE 802.3, annex 31B)."""
     for port in sorted(ports):
