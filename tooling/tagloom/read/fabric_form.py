@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, PlainValidator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, PlainValidator, field_validator
 from pydantic_core import PydanticCustomError
 
 from tagloom.errors import nearest
@@ -55,6 +55,10 @@ def _texts(said: object) -> list[str]:
     return texts
 
 
+BONDED = frozenset({"bond", "bonded", "bonding", "lacp", "lag", "ports", "switches", "team"})  # words of other tools
+ONE_CABLE = "one switch and one port; each card of a bonded host is a host of its own (tagloom docs hosts)"
+
+
 class HostForm(Form):
     """What is said of one host."""
 
@@ -63,6 +67,13 @@ class HostForm(Form):
     mac: Annotated[list[str], PlainValidator(_texts)] | None = None
     mac_prefix: Annotated[list[str], PlainValidator(_texts)] = []
     uplink: bool = False
+
+    @field_validator("switch", "port", mode="before")
+    @classmethod
+    def _one_cable(cls, said: object) -> object:
+        if isinstance(said, list):
+            raise PydanticCustomError("one_cable", ONE_CABLE)
+        return said
 
 
 class LinkForm(Form):
@@ -133,7 +144,12 @@ _PARTS: dict[str, type[Form]] = {
 
 
 def expected_key(path: tuple[str | int, ...]) -> str:
-    """Return what a finding expects where the key at `path` is none of the file's: the nearest one, if any is near."""
+    """Return what a finding expects where the key at `path` is none of the file's: the nearest one, if any is near.
+
+    Of a host whose cards are said to be bonded, it is what to write instead.
+    """
+    if path[0] == "hosts" and str(path[-1]) in BONDED:
+        return ONE_CABLE
     part = FabricForm if len(path) == 1 else _PARTS.get(str(path[0]), FabricForm)
     return f"a key the fabric file has{nearest_name(str(path[-1]), part.model_fields)}"
 
