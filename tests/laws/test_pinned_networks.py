@@ -387,12 +387,13 @@ def test_plan_verify_predict_report_and_rollout_speak_of_both_networks(tmp_path,
     answer("plan", fabric, "--assignment", "pinned", "--routing", "up-down", "--previous", build, "-o", other)
     status, change = answer("rollout", build, other, "-o", tmp_path / "change")
     assert (status, change["peak_lost_pairs"], change["hitless"]) == (0, 0, True)
-    for options in (["--what-if", "links"], ["--what-if", "switches"]):
-        status, refused = answer("verify", build, *options)
-        assert (status, "pinned assignment has one" in str(refused["findings"])) == (2, True)
-    status, refused = answer("plan", fabric, "--assignment", "pinned", "--protect", "link", "-o", other)
-    assert status == 2
-    assert "--assignment fixed" in refused["findings"][0]["expected"]
+    status, guarded = answer("plan", fabric, "--assignment", "pinned", "--protect", "switch", "-o", other)
+    assert (status, guarded["isolated"], guarded["detour_vlans"]) == (0, True, 0)
+    for where, worse in ((build, True), (other, False)):
+        found = [answer("verify", where, "--what-if", kind)[1]["what_if"] for kind in ("links", "switches")]
+        assert all(each["isolated"] and each["deadlock_free"] and each["storm_free"] for each in found)
+        assert (sum(each["unprotected"] for each in found) > guarded["unprotected"]) is worse
+        assert (sum(each["saved"] for each in found) == 0) is worse
 
 
 @pytest.mark.parametrize("change", ["host moves", "to fixed"])

@@ -26,8 +26,8 @@ from tagloom.route.choose import refuse_ways
 from tagloom.route.gather import gather
 from tagloom.route.plannable import refuse_networks
 from tagloom.route.spread import any_bound, load_bound
-from tagloom.verify import Plan, broadcasts_once, protection, verify
-from tagloom.weave import Alternative, asleep, first_fit_count, unknown_assignment, weave
+from tagloom.verify import Plan, broadcasts_once, dependencies, protection, verify
+from tagloom.weave import Alternative, asleep, first_fit_count, moved_entries, unknown_assignment, weave
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,7 +97,7 @@ def refuse_plan(
     if fabric is not None:
         checks = [
             partial(plannable, fabric, spoken=texts),
-            partial(refuse_protection, protect, assignment),
+            partial(refuse_protection, protect, assignment, fabric),
             partial(refuse_ways, fabric, assignment, prefer),
             partial(chosen_root, fabric, routing, root),
             partial(site_lines, fabric),  # before minutes are spent on a plan that they would stop
@@ -171,13 +171,16 @@ def plan(  # noqa: PLR0913 - what an operator may choose
                 broadcasts_once=partial(broadcasts_once, fabric),
                 static_arp=static_arp,
                 hosts_tag=learning,
+                movable=protect != "none" and assignment == "pinned",
             )
             break
         except PlanError:
             if number == len(choices):
                 raise
     vlans, unnumbered, detours = woven.vlans, woven.state, tuple[Detour, ...]()
-    if protect != "none":
+    if protect != "none" and assignment == "pinned":
+        detours = moved_entries(fabric, unnumbered, dependencies(fabric, unnumbered), protect, effort)
+    elif protect != "none":
         free = routing in {"auto", "any"} and given is None and not fabric.own_ways
         guarded = with_detours(
             fabric, routes, woven, protect, own=prefer == "load", effort=effort, free=free, hosts_tag=learning

@@ -14,7 +14,6 @@ from tagloom.records.switch_state import FlowControl, dead_states
 from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
 from tagloom.render import lines_of, parse, read_text
 from tagloom.rollout import ProofServices
-from tagloom.route.plannable import refuse_confined
 from tagloom.verify import (
     Plan,
     foreign_findings,
@@ -96,7 +95,6 @@ def _with_losses(
         return replace(proof, missing_entry=missing_entry(fabric, state))
     if not loss:
         return proof
-    refuse_confined(fabric, state, f"--what-if {loss}")
     return replace(proof, what_if=what_if(fabric, state, loss, detours))
 
 

@@ -1,39 +1,56 @@
-"""Detours installed in advance: the host PVIDs to change when one link or one switch is dead."""
+"""Detours known in advance: the host PVIDs, or the static entries, to change when one link or one switch is dead."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from tagloom.records.forms import DetourForm
+from tagloom.records.switch_state import SwitchEditor
 from tagloom.storage.document import checked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.switch_state import FabricState
 
 PROTECTIONS = ("none", "link", "switch")  # the failures that detours may protect against
 
 
 @dataclass(frozen=True, slots=True)
 class Detour:
-    """The PVID changes after one failure, applied in one wave and in any order.
+    """The changes after one failure: of PVIDs, applied in one wave and in any order, or under pinned of entries.
 
-    dead   the link, named by its two ends as ``switch:port`` in the models' words, or the one switch, by its name
-    pvids  the new PVID of each of these hosts' ports; hosts not named keep theirs
+    dead     the link, named by its two ends as ``switch:port`` in the models' words, or the one switch, by its name
+    pvids    the new PVID of each of these hosts' ports; hosts not named keep theirs
+    entries  under pinned, by switch: the new port of the entries for these hosts, by their names
+    floods   under pinned, by switch: the ports (by number) that flood afterwards, or flood no more
     """
 
     dead: tuple[str, ...]
     pvids: Mapping[str, int]
+    entries: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    floods: Mapping[str, Mapping[int, bool]] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Return it as written in plan.json."""
-        return {"dead": list(self.dead), "pvids": dict(self.pvids)}
+        moved = {
+            "entries": {switch: dict(ports) for switch, ports in self.entries.items()},
+            "floods": {switch: {str(p): on for p, on in ports.items()} for switch, ports in self.floods.items()},
+        }
+        return {
+            "dead": list(self.dead),
+            "pvids": dict(self.pvids),
+            **{key: each for key, each in moved.items() if each},
+        }
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any] | DetourForm, where: str = "detour") -> Self:
         """Return it from the output of `to_json`. Raises InputError with every difference from that form."""
         document = plain if isinstance(plain, DetourForm) else checked(DetourForm, dict(plain), where)
-        return cls(tuple(document.dead), dict(document.pvids))
+        floods = {switch: {int(p): on for p, on in ports.items()} for switch, ports in document.floods.items()}
+        return cls(tuple(document.dead), dict(document.pvids), dict(document.entries), floods)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +77,33 @@ class Protection:
         return asdict(self)
 
 
+def taken(state: FabricState, fabric: Fabric, detour: Detour) -> FabricState:
+    """Return a state with what a detour changes, of the hosts and live switches that a fabric has.
+
+    An entry for a host is changed for each of its addresses, in the VLAN of its network at its own port.
+    """
+    moved: dict[str, SwitchEditor] = {}
+
+    def editor(switch: str) -> SwitchEditor:
+        return moved.setdefault(switch, SwitchEditor.of(state[switch]))
+
+    hosts, live = {host.name: host for host in fabric.hosts}, {switch.name for switch in fabric.live}
+    for name, vlan in detour.pvids.items():
+        if name in hosts:
+            editor(fabric.switches[hosts[name].switch].name).pvid[hosts[name].port - 1] = vlan
+    for switch, ports in detour.entries.items():
+        for name, port in ports.items():
+            if switch in live and (host := hosts.get(name)) is not None:
+                own = state[fabric.switches[host.switch].name]
+                for mac in host.macs:
+                    editor(switch).set_entry(host.tag or int(own.pvid[host.port - 1]), mac, (port,))
+    for switch, floods in detour.floods.items():
+        for port, on in floods.items():
+            if switch in live:
+                editor(switch).flooding[port - 1] = on
+    return {**state, **{name: each.freeze() for name, each in moved.items()}}
+
+
 def with_vlans(detours: Iterable[Detour], number: Mapping[int, int]) -> tuple[Detour, ...]:
     """Return detours with VLAN ids mapped by `number`; ids it lacks stay.
 
@@ -67,5 +111,5 @@ def with_vlans(detours: Iterable[Detour], number: Mapping[int, int]) -> tuple[De
     {'h0': 200}
     """
     return tuple(
-        Detour(each.dead, {host: number.get(vlan, vlan) for host, vlan in each.pvids.items()}) for each in detours
+        replace(each, pvids={host: number.get(vlan, vlan) for host, vlan in each.pvids.items()}) for each in detours
     )

@@ -118,6 +118,8 @@ class DetourForm(Form):
 
     dead: Annotated[list[str], Field(min_length=1, max_length=2)]
     pvids: dict[str, Annotated[int, Field(ge=1, le=4094)]]
+    entries: dict[str, dict[str, Annotated[int, Field(ge=1)]]] = Field(default_factory=dict)
+    floods: dict[str, dict[Annotated[str, Field(pattern="^[1-9][0-9]*$")], bool]] = Field(default_factory=dict)
 
 
 class BuildForm(Form):

@@ -39,8 +39,9 @@ class WhatIf:
     saved        of the protected, those that are cut until then
     cut_pairs_max, unprotected_pairs_max  by the worst failure
     pvids_max    host ports that change after the worst failure
-    deadlock_free  no cycle in the dependencies of all frames before, during and after every one of them together;
-                 otherwise `deadlock_cycle` names its channels
+    entries_max  static entries that change after the worst failure: under pinned, where no PVID does
+    deadlock_free  no cycle in the dependencies of all frames before, during and after every one of them together (of
+                 each of them, where entries change); otherwise `deadlock_cycle` names its channels
     broadcast_exactly_once  in each of these states, every broadcast reaches each host that its sender's frames reach
                  once; None if entries lead broadcasts along a tree of their own
     storm_free   nothing loops in any of them
@@ -49,7 +50,8 @@ class WhatIf:
     isolated     no frame of a network comes to a port of another in any of them; None for a fabric of one network
     leaks        a witness for each two networks between which one does
     losses       the failures that leave pairs unprotected
-    dependencies  (held, wanted), int64: those between channels, of all frames in all these states
+    dependencies  (held, wanted), int64: those between channels, of all frames in all these states; none where each
+                 failure is judged by itself
     """
 
     kind: str
@@ -72,6 +74,7 @@ class WhatIf:
     isolated: bool | None = None
     leaks: tuple[Leak, ...] = ()
     dependencies: tuple[NDArray[np.int64], ...] = field(default=(), compare=False, repr=False)
+    entries_max: int = 0
 
     @property
     def safe(self) -> bool:

@@ -23,10 +23,13 @@ def detour_lines(summary: Mapping[str, Any]) -> list[str]:
     left, cases = summary["unprotected"], summary["protected"] + summary["unprotected"]
     vlans, entries = count(summary["detour_vlans"], "VLAN"), summary["detour_entries"]
     hops, load = summary["hops_after_failure"], summary["load_after_failure_max"]
-    cost = (
-        f"{vlans} and {entries:,} static entries more, which no host uses until then; after the worst failure "
-        f"{hops:.2f} times the hops, max channel load {load:,} host pairs"
+    moved = summary.get("assignment") == "pinned"
+    first = (
+        "entries that a repair changes, and nothing more until then"
+        if moved
+        else f"{vlans} and {entries:,} static entries more, which no host uses until then"
     )
+    cost = f"{first}; after the worst failure {hops:.2f} times the hops, max channel load {load:,} host pairs"
     lines = [*row("detours", cost)]
     lines += verdict(
         "",
@@ -34,7 +37,12 @@ def detour_lines(summary: Mapping[str, Any]) -> list[str]:
         f"{summary['protected']:,} of {cases:,}",
         good=not left,
     )
-    if left:
+    if left and moved:
+        lines += row(
+            "", f"{left:,} have none: beside the paths and floods that run no change was found that closes no cycle; a "
+            "repair plans anew for them; tagloom verify BUILD --what-if names them"
+        )  # fmt: skip
+    elif left:
         lines += row(
             "", f"{left:,} have none: no one order of the channels was found along which all climb, as on a ring, "
             "where one turn stays forbidden, or their network has a VLAN of its own; tagloom verify BUILD --what-if "
@@ -61,9 +69,12 @@ def what_if_lines(found: WhatIf | None) -> list[str]:
         leaks = count(len(found.leaks), "leak") if found.leaks else "all states"
         lines += verdict("", "no frame of a network at ports of others meanwhile", leaks, good=found.isolated)
     ports, cut, without = found.pvids_max, found.cut_pairs_max, found.unprotected_pairs_max
+    by = f"new PVIDs, at most {ports:,} ports each"
+    if found.entries_max:
+        by = f"other entries, at most {found.entries_max:,} each"
     lines += row(
         "",
-        f"{found.saved:,} saved by new PVIDs, at most {ports:,} ports each; at most {cut:,} pairs cut by one, "
+        f"{found.saved:,} saved by {by}; at most {cut:,} pairs cut by one, "
         f"{without:,} without a way; max channel load {found.load_before:,} -> {found.load_max:,}",
     )
     worst = sorted(found.losses, key=lambda loss: -loss.unprotected)

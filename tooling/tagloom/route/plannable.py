@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from tagloom import platforms
 from tagloom.errors import Finding, InputError
-from tagloom.graph.trees import flooding_links
-from tagloom.platforms.port_names import channel_name
 
 if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
-    from tagloom.records.switch_state import FabricState
 
 RENAMED_SHARES = "--assignment renamed tells frames between switches apart by their port, which networks would share"
 
@@ -49,11 +44,3 @@ def refuse_networks(fabric: Fabric, assignment: str) -> None:
         findings.append(Finding("--assignment", rule, assignment))
     if findings:
         raise InputError(findings)
-
-
-def refuse_confined(fabric: Fabric, state: FabricState, option: str) -> None:
-    """Raise InputError for what is not known of states in which some port of a link floods nothing."""
-    quiet = np.flatnonzero(~flooding_links(fabric, state))
-    if len(quiet):
-        rule = "switches that flood by all ports, whose hosts can move to other VLANs: pinned assignment has one"
-        raise InputError([Finding(option, rule, f"floods do not pass {channel_name(fabric, 2 * int(quiet[0]))}")])

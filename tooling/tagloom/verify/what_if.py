@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import networkx as nx
 import numpy as np
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError
 from tagloom.graph.cycles import find_cycle
 from tagloom.graph.rows import places
-from tagloom.graph.search import matrix, reached
-from tagloom.platforms.port_names import channel_name, link_at, link_ends
+from tagloom.graph.search import reached
+from tagloom.graph.trees import flooding_links
+from tagloom.platforms.port_names import channel_name, link_at
 from tagloom.records.switch_state import Frames
 from tagloom.records.tagged_ports import without_tags
 from tagloom.records.what_if import Loss, WhatIf
@@ -22,6 +22,15 @@ from tagloom.verify.detours_at_once import Cases, followed, packed
 from tagloom.verify.forwarding import NOWHERE, forwarding
 from tagloom.verify.isolation import leaks
 from tagloom.verify.looked_up import alike, looked_up
+from tagloom.verify.moved_entries import moved_entries
+from tagloom.verify.single_failures import (
+    Part,
+    components,
+    cutting_parts,
+    dead_channels,
+    named,
+    single_failures,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -75,10 +84,13 @@ def what_if(fabric: Fabric, state: FabricState, kind: str, detours: Sequence[Det
     the VLAN it entered by, so the dependencies of all states together are those of all VLANs that hosts ever use, and
     that union is checked for cycles. With several networks the pairs are those of each, the dependencies of all, and no
     frame of a host that has moved may come to a port of another network. An uplink is reached if frames to addresses
-    that no entry names come there, flooded along the VLAN of their sender. Raises InputError if a detour names unknown
-    parts or hosts.
+    that no entry names come there, flooded along the VLAN of their sender. Where floods keep to a tree of the one VLAN,
+    detours change entries instead (`moved_entries`), and without detours nothing changes. Raises InputError if a detour
+    names unknown parts or hosts.
     """
-    cases = _cases(fabric, kind)
+    if not flooding_links(fabric, state).all():
+        return moved_entries(fabric, state, kind, detours or ())
+    cases = single_failures(fabric, kind)
     # Where ports carry networks tagged, each network as its hosts see it: their tag is none, all others are tags.
     several = fabric.by_network if fabric.tagged_hosts else (fabric,)
     groups = [*fabric.networks.values()] if fabric.tagged_hosts else [np.arange(len(fabric.hosts))]
@@ -170,7 +182,7 @@ def _all_at_once(
     )
     legal = _UsedDependencies(model, tours, range(len(nodes)))
     pvids = np.bincount(failure, minlength=len(cases))
-    dead = np.concatenate([_dead_channels(fabric, channels, part)[None] for part in [(-1, -1), *cases]])
+    dead = np.concatenate([dead_channels(fabric, channels, part)[None] for part in [(-1, -1), *cases]])
     load, hops = np.where(dead, 0, found.load).max(axis=1, initial=0), found.load.sum(axis=1)
     names, losses = [host.name for host in fabric.hosts], list[Loss]()
     cut = int(fabric.same_network.sum()) - found.total
@@ -212,8 +224,8 @@ _NO32 = np.empty(0, np.int32)
 
 def _connections(fabric: Fabric, cases: Sequence[Part]) -> Cases:
     """Return the failures, with the hosts that stay connected to each host."""
-    bridges, joints = _cuts(fabric)
-    whole = _labels(fabric, (-1, -1))
+    bridges, joints = cutting_parts(fabric)
+    whole = components(fabric, (-1, -1))
     side = np.zeros((len(cases), len(fabric.hosts)), np.int32)
     together = [np.zeros((1, len(fabric.hosts)), np.bool_)]
     known: dict[Part, NDArray[np.int32]] = {}
@@ -222,7 +234,7 @@ def _connections(fabric: Fabric, cases: Sequence[Part]) -> Cases:
         cutting = link in bridges or switch in joints
         same = (link if cutting else -1, switch)  # failures of links that cut nothing are alike
         if same not in known:
-            near = (_labels(fabric, (link, switch)) if cutting else whole)[fabric.host_switch]
+            near = (components(fabric, (link, switch)) if cutting else whole)[fabric.host_switch]
             near = np.where(fabric.host_switch == switch, -1, near)
             labels = np.unique(near[near >= 0])
             together.append(near[None, :] == labels[:, None])
@@ -276,15 +288,6 @@ def _together(answers: Sequence[WhatIf], judged: Sequence[_FailureTally], cases:
         losses=tuple(losses),
         dependencies=np.divmod(keys, channels),
     )
-
-
-Part = tuple[int, int]  # (link, -1) or (-1, switch)
-
-
-def _cases(fabric: Fabric, kind: str) -> list[Part]:
-    if kind == "links":
-        return [(i, -1) for i, link in enumerate(fabric.links) if link.up]
-    return [(-1, s) for s, switch in enumerate(fabric.switches) if switch.up]
 
 
 def _moves(fabric: Fabric, detours: Sequence[Detour]) -> dict[Part, dict[int, int]]:
@@ -512,8 +515,8 @@ class _FailureTally:
         self.home = np.array([tours.of_host.get(pair, -1) for pair in enumerate(home)], np.int64)
         self.pairs, self.moved = fabric.same_network, set[tuple[int, int]]()
         into = fabric.head[tours.channel] if len(tours.channel) else tours.channel
-        self.label = _labels(fabric, (-1, -1))
-        self.bridges, self.joints = _cuts(fabric)
+        self.label = components(fabric, (-1, -1))
+        self.bridges, self.joints = cutting_parts(fabric)
         self.by_link = _sorted(tours.channel // 2, len(fabric.links))
         self.by_switch = _sorted(into, len(fabric.switches))
         self.options: dict[int, list[int]] = {}
@@ -541,7 +544,7 @@ class _FailureTally:
     def _connected(self, part: Part) -> NDArray[np.bool_]:
         """Return the ordered pairs of hosts of one network that are alive and connected, bool[H, H]."""
         link, switch = part
-        label = _labels(self.fabric, part) if link in self.bridges or switch in self.joints else self.label
+        label = components(self.fabric, part) if link in self.bridges or switch in self.joints else self.label
         near = label[self.fabric.host_switch]
         near[self.fabric.host_switch == switch] = -1
         together: NDArray[np.bool_] = (near[:, None] == near[None, :]) & (near >= 0)[:, None] & self.pairs
@@ -583,7 +586,7 @@ class _FailureTally:
         self.moved.update(zip(changed.tolist(), taken[changed].tolist(), strict=True))
         self.pvids = max(self.pvids, int((taken != self.home).sum()))
         load, hops = self._load(taken)
-        dead = _dead_channels(self.fabric, len(load), part)
+        dead = dead_channels(self.fabric, len(load), part)
         self.load, self.hops = max(self.load, int(load[~dead].max(initial=0))), max(self.hops, int(hops))
         if not self.alone:
             self.loads.append((np.where(dead, 0.0, load), hops))
@@ -618,47 +621,9 @@ class _FailureTally:
         )
 
 
-def _dead_channels(fabric: Fabric, channels: int, part: Part) -> NDArray[np.bool_]:
-    """Return the channels of a link, or those that leave a switch, bool[C]."""
-    link, switch = part
-    dead: NDArray[np.bool_] = (np.arange(channels) // 2 == link) | (np.append(fabric.tail, -1)[:channels] == switch)
-    return dead
-
-
-def _labels(fabric: Fabric, part: Part) -> NDArray[np.int32]:
-    """Return the number of each switch's component without a part, int32[N]."""
-    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - a third of a second few commands need
-
-    link, switch = part
-    up = np.flatnonzero(fabric.channel_up[::2])
-    a, b = fabric.tail[2 * up], fabric.head[2 * up]
-    kept = (up != link) & (a != switch) & (b != switch)
-    near = matrix(len(fabric.switches), a[kept].astype(np.int64), b[kept].astype(np.int64))
-    label: NDArray[np.int32] = connected_components(near, directed=False)[1]
-    return label
-
-
-def _cuts(fabric: Fabric) -> tuple[set[int], set[int]]:
-    """Return the links, and the switches, whose loss alone parts others that are up."""
-    graph = nx.Graph()
-    between: dict[tuple[int, int], list[int]] = {}
-    for i in np.flatnonzero(fabric.channel_up[::2]).tolist():
-        ends = sorted((int(fabric.tail[2 * i]), int(fabric.head[2 * i])))
-        between.setdefault((ends[0], ends[1]), []).append(i)
-    graph.add_edges_from(between)
-    alone = (between[min(a, b), max(a, b)] for a, b in nx.bridges(graph))
-    return {links[0] for links in alone if len(links) == 1}, set(nx.articulation_points(graph))
-
-
 def _sorted(of: NDArray[np.int32], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Sort rows by their number, below `count`: (rows int64[R], where those of each begin int64[count + 1])."""
     small = of.astype(np.uint16) if count < 1 << 16 else of  # 16 bits are sorted by counting
     starts = np.zeros(count + 1, np.int64)
     np.cumsum(np.bincount(of, minlength=count), out=starts[1:])
     return np.argsort(small, kind="stable"), starts
-
-
-def named(fabric: Fabric, part: Part) -> tuple[str, ...]:
-    """Return a link by its two ends, or a switch by its name."""
-    link, switch = part
-    return link_ends(fabric, link) if link >= 0 else (fabric.switches[switch].name,)

@@ -4,12 +4,14 @@ from tagloom.weave.asleep import asleep
 from tagloom.weave.assign import ASSIGNMENTS, Alternative, unknown_assignment, weave, weave_detours
 from tagloom.weave.detours import name_detours
 from tagloom.weave.fixed import first_fit_count
+from tagloom.weave.moved_entries import moved_entries
 
 __all__ = [
     "ASSIGNMENTS",
     "Alternative",
     "asleep",
     "first_fit_count",
+    "moved_entries",
     "name_detours",
     "unknown_assignment",
     "weave",

@@ -45,7 +45,7 @@ class Alternative:
     routes: Callable[[], Routes]
 
 
-def weave(
+def weave(  # noqa: PLR0913 - what a plan may choose
     fabric: Fabric,
     routes: Routes,
     assignment: str = "fixed",
@@ -55,6 +55,7 @@ def weave(
     broadcasts_once: Callable[[FabricState], bool] | None = None,
     static_arp: bool = False,
     hosts_tag: bool = False,
+    movable: bool = False,
 ) -> VlanPlan:
     """Return the plan that assigns VLANs to routes, with every switch's target state.
 
@@ -62,7 +63,8 @@ def weave(
     `previous` uses nowhere. If `broadcasts_once` denies that flooding alone delivers each broadcast once, broadcasts
     get a tree of their own, by group entries. If a switch cannot hold those, or with `static_arp`, hosts must know each
     other's addresses beforehand instead. Without `broadcasts_once` this is not checked. With `hosts_tag` the ports of
-    hosts accept tagged frames too, which `render.learning` needs.
+    hosts accept tagged frames too, which `render.learning` needs. If paths are `movable`, under pinned, every switch
+    has entries for detours to change.
 
     Raises PlanError if no tree fits, if flooding would duplicate frames to uplinks, or if a model's limits are
     exceeded. The error proposes the first of `alternatives` (by default the other assignment of the same routes) that
@@ -71,7 +73,7 @@ def weave(
     if unknown := unknown_assignment(assignment):
         raise InputError(unknown)
     _refuse_other_assignment(fabric, assignment)
-    state, vlans = _state_and_count(fabric, routes, assignment, previous=previous)
+    state, vlans = _state_and_count(fabric, routes, assignment, previous=previous, movable=movable)
     broadcast, remarks = "flood", tuple[str, ...]()
     if assignment == "renamed" and broadcasts_once is not None and not broadcasts_once(state):
         if len(fabric.uplinks):
@@ -102,10 +104,13 @@ def _state_and_count(
     assignment: str,
     tree: Collection[int] = (),
     previous: FabricState | None = None,
+    *,
+    movable: bool = False,
 ) -> tuple[FabricState, int]:
     """Return the state of every switch and the number of VLANs, whether or not the models can hold them."""
     if assignment == "pinned":
-        state, vlans = pinned(fabric, routes, fabric.first_vlan, flood_tree(fabric, routes, previous or {}))
+        tree = flood_tree(fabric, routes, previous or {})
+        state, vlans = pinned(fabric, routes, fabric.first_vlan, tree, movable=movable)
         return with_all_addresses(fabric, state), vlans
     if assignment == "renamed":
         _refuse_shared_ports(fabric)

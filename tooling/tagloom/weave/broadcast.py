@@ -54,6 +54,25 @@ def broadcast_tree(fabric: Fabric, routes: Routes, preferred: Collection[int] = 
     )
 
 
+def tree_around(
+    fabric: Fabric, tree: Collection[int], beside: tuple[NDArray[np.int64], NDArray[np.int64]]
+) -> frozenset[int] | None:
+    """Return a tree of links that are up, with all of `tree` that are, for floods beside dependencies; None for none.
+
+    Links are added that join two parts and close no cycle, by their number. Where one link is enough each is tried.
+    """
+    kept, top = [i for i in sorted(tree) if fabric.channel_up[2 * i]], list(range(len(fabric.switches)))
+    for i in kept:
+        top[_find(top, fabric.links[i].a)] = _find(top, fabric.links[i].b)
+    for i in np.flatnonzero(fabric.channel_up[::2]).tolist():
+        a, b = (_find(top, s) for s in (fabric.links[i].a, fabric.links[i].b))
+        if a != b and _fits(fabric, *beside, [*kept, i]):
+            top[a] = b
+            kept.append(i)
+    found = without_bare_ends(fabric, kept)
+    return found | {i for i in tree if fabric.channel_up[2 * i]} if _spans(fabric, found) else None
+
+
 def turns(fabric: Fabric, links: Collection[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the dependencies of frames that flood over a tree of links: (channel held, channel wanted)."""
     # channel c leaves the switch over a link, c ^ 1 enters it over the same link

@@ -9,12 +9,13 @@ import numpy as np
 
 from tagloom import platforms
 from tagloom.errors import PlanError
+from tagloom.graph.cycles import ranks
 from tagloom.graph.next_channels import Parting, next_channels
-from tagloom.graph.paths import channel_load
+from tagloom.graph.paths import channel_load, dependencies
 from tagloom.graph.trees import flooding_links
 from tagloom.platforms.port_names import channel_name
 from tagloom.records.switch_state import Membership
-from tagloom.weave.broadcast import broadcast_tree, closes_no_cycle, without_bare_ends
+from tagloom.weave.broadcast import broadcast_tree, closes_no_cycle, turns, without_bare_ends
 from tagloom.weave.draft import Draft
 
 if TYPE_CHECKING:
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
     from tagloom.records.switch_state import FabricState
 
 
-def pinned(fabric: Fabric, routes: Routes, first_vlan: int, tree: Collection[int]) -> tuple[FabricState, int]:
+def pinned(
+    fabric: Fabric, routes: Routes, first_vlan: int, tree: Collection[int], *, movable: bool = False
+) -> tuple[FabricState, int]:
     """Return the state of every switch in which each network has one VLAN, and the number of VLANs.
 
     A network's VLAN holds its hosts and every link of their paths and of the part of `tree` that joins them. It is the
@@ -40,6 +43,9 @@ def pinned(fabric: Fabric, routes: Routes, first_vlan: int, tree: Collection[int
     address would lead frames off the tree. Where a switch cannot be told so, `tree` must hold all links of the paths;
     then all ports flood and learn, as by default.
 
+    If paths are `movable`, for detours, each VLAN holds all links that are up, and every switch has an entry for every
+    host of it.
+
     Raises PlanError if the next channel depends on more than switch and destination, or if ports of a switch that
     cannot be told so would have to flood nothing.
     """
@@ -48,7 +54,9 @@ def pinned(fabric: Fabric, routes: Routes, first_vlan: int, tree: Collection[int
     for part, (name, hosts) in zip(fabric.by_network, fabric.networks.items(), strict=True):
         vlan = given.get(name, first_vlan + free)
         free += name not in given
-        used |= _join_network(draft, part, routes.of_hosts(hosts), vlan, tree)
+        mine = routes.of_hosts(hosts)
+        spare = _order(fabric, routes, tree) if movable else None
+        used |= _join_network(draft, part, mine, vlan, tree, spare)
     on_tree = np.zeros(len(fabric.links), np.bool_)
     on_tree[list(tree)] = True
     state = draft.states(tagged_links=True)
@@ -59,8 +67,19 @@ def pinned(fabric: Fabric, routes: Routes, first_vlan: int, tree: Collection[int
     return confined, free + len(given)
 
 
-def _join_network(draft: Draft, fabric: Fabric, routes: Routes, vlan: int, tree: Collection[int]) -> NDArray[np.bool_]:
-    """Add the VLAN of the one network of `fabric`; return the links of its paths, bool[L]."""
+def _join_network(
+    draft: Draft,
+    fabric: Fabric,
+    routes: Routes,
+    vlan: int,
+    tree: Collection[int],
+    spare: NDArray[np.int64] | None,
+) -> NDArray[np.bool_]:
+    """Add the VLAN of the one network of `fabric`; return the links of its paths, bool[L].
+
+    With an order `spare` of the channels that are up, the VLAN holds all of them, and switches that no path passes have
+    entries along it.
+    """
     found = next_channels(fabric, routes)
     if isinstance(found, Parting):
         raise _parted(fabric, routes, found)
@@ -68,6 +87,9 @@ def _join_network(draft: Draft, fabric: Fabric, routes: Routes, vlan: int, tree:
     used[found.channel[found.channel >= 0] // 2] = True
     inside = used.copy()
     inside[list(without_bare_ends(fabric, tree))] = True
+    if spare is not None:
+        inside |= fabric.channel_up[::2]
+        found = found._replace(channel=_with_spare(fabric, found, spare))
     channels = np.flatnonzero(np.repeat(inside, 2))
     draft.join(fabric.tail[channels], vlan, fabric.tail_port[channels], Membership.TAGGED)
     how = np.where(fabric.host_tag > 0, int(Membership.TAGGED), int(Membership.UNTAGGED))
@@ -109,6 +131,28 @@ def _enter(fabric: Fabric, draft: Draft, found: NextChannels, vlan: int) -> None
         port = np.where(fabric.host_switch[by_mac] == s, fabric.host_port[by_mac], port)
         there = np.flatnonzero(port > 0)
         draft.enter(s, np.full(len(there), vlan), fabric.host_mac[by_mac[there]], port[there])
+
+
+def _order(fabric: Fabric, routes: Routes, tree: Collection[int]) -> NDArray[np.int64]:
+    """Return the channels that are up in an order that all paths and floods ascend."""
+    paths, floods = dependencies(fabric, routes), turns(fabric, tree)
+    held, wanted = (np.concatenate(column) for column in zip(paths, floods, strict=True))
+    order = np.argsort(ranks(max(1, len(fabric.tail)), held, wanted)[: len(fabric.tail)], kind="stable")
+    return order[fabric.channel_up[order]]
+
+
+def _with_spare(fabric: Fabric, found: NextChannels, order: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Return the next channels with those of switches that no path passes, along an order of the channels."""
+    place = np.full(len(fabric.tail) + 1, -1, np.int64)
+    place[order] = np.arange(len(order))
+    channel = found.channel.copy()
+    onward = np.where(channel >= 0, place[channel], -1)
+    onward[found.targets, np.arange(len(found.targets))] = len(order)
+    for p in range(len(order) - 1, -1, -1):
+        v, w = fabric.tail[order[p]], fabric.head[order[p]]
+        can = (onward[v] < 0) & (onward[w] > p)
+        channel[v, can], onward[v, can] = order[p], p
+    return channel
 
 
 def _confined(fabric: Fabric, state: FabricState, quiet: NDArray[np.int64]) -> FabricState:
