@@ -70,6 +70,8 @@ def test_no_channel_gets_busier_by_any_copy_than_the_busiest_was(shape, method, 
     event(f"{kind}, {method}: {'floods' if flooded_bytes(fabric, traffic.volume_bytes) else 'none'}")
     assert chosen.max_channel_load_before == pytest.approx(busiest(fabric, whole.state, traffic.volume_bytes))
     assert chosen.max_channel_load_after == pytest.approx(busiest(smaller, build.state, traffic.volume_bytes))
+    copies = chosen.max_channel_load_before > channel_load(fabric, whole.routes, traffic.volume_bytes).max() * 1.001
+    event("copies fill the busiest channel" if copies else "its paths do")
     assert chosen.max_channel_load_after <= chosen.max_channel_load_before * (1 + 1e-9)
     assert chosen.lower_bound_watts <= chosen.watts_after + 1e-9
 
@@ -88,19 +90,20 @@ def test_plans_and_forecasts_count_copies_under_each_assignment_where_they_follo
     fabric = make_fabric(
         "mesh", 3, 3, extra=UPLINK, model="linux-bridge" if assignment == "pinned" else "powerconnect-5324"
     )
-    traffic = random_traffic(3, fabric)
+    traffic = random_traffic(7, fabric)
     build, proof, _ = pipeline.plan(fabric, ROOT / "templates", routing=routing, assignment=assignment, traffic=traffic)
     floods, (said,) = counted_floods(fabric, traffic, [build.routes], assignment)
     assert floods == ((assignment, routing) != ("pinned", "up-down")), said
     assert ("not counted" in said) != floods
     summary = summary_of(build, proof)["max_channel_load"]
+    of_paths = round(channel_load(fabric, build.routes, traffic.volume_bytes).max())
     if floods:
         frames = loaded_by_frames(fabric, build.state, traffic.volume_bytes)
         moved = move(fabric, build.routes, traffic, floods=True)
         assert moved.flows.add_up(moved.flows.volume_bytes) == pytest.approx(frames)
-        assert summary == round(busiest(fabric, build.state, traffic.volume_bytes))
+        assert summary == round(busiest(fabric, build.state, traffic.volume_bytes)) > of_paths
     else:
-        assert summary == round(channel_load(fabric, build.routes, traffic.volume_bytes).max())
+        assert summary == of_paths
 
 
 def test_every_setting_of_a_day_carries_every_copy():
