@@ -88,7 +88,7 @@ def what_if(fabric: Fabric, state: FabricState, kind: str, detours: Sequence[Det
     detours change entries instead (`moved_entries`), and without detours nothing changes. Raises InputError if a detour
     names unknown parts or hosts.
     """
-    if not flooding_links(fabric, state).all():
+    if not flooding_links(fabric, state).all() and not any(each.pvids for each in detours or ()):
         return moved_entries(fabric, state, kind, detours or ())
     cases = single_failures(fabric, kind)
     # Where ports carry networks tagged, each network as its hosts see it: their tag is none, all others are tags.
