@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.records.detours import PROTECTIONS
 from tagloom.route.any_order.plan import any_protected
-from tagloom.route.choose import routed_alike
 from tagloom.route.detours import detour_limits, find_detours_of_networks, order_beside
+from tagloom.route.plannable import refuse_moved_entries
 from tagloom.verify import dependencies
 from tagloom.weave import name_detours, weave_detours
 
@@ -45,18 +44,7 @@ def refuse_protection(protect: str, assignment: str, fabric: Fabric | None = Non
         )
         raise InputError([Finding(f"--protect {protect}", rule, why)])
     if protect != "none" and assignment == "pinned" and fabric is not None:
-        option = f"--protect {protect} with --assignment pinned"
-        unable = sorted({each.title for each in map(platforms.of, fabric.live) if not each.floods_by_port})
-        findings = [Finding(option, "switches that can be told by which ports to flood", each) for each in unable]
-        if len(fabric.uplinks):
-            name = fabric.hosts[int(fabric.uplinks[0])].name
-            findings.append(Finding(option, "hosts whose addresses are known", f"the uplink {name}"))
-        if fabric.own_ways and routed_alike(fabric, assignment).own_ways:
-            findings.append(
-                Finding(option, "one routing over all links", "networks with routings or links of their own")
-            )
-        if findings:
-            raise InputError(findings)
+        refuse_moved_entries(fabric, f"--protect {protect} with --assignment pinned")
 
 
 def with_detours(

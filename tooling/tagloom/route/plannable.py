@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError
+from tagloom.route.choose import routed_alike
 
 if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
@@ -42,5 +43,18 @@ def refuse_networks(fabric: Fabric, assignment: str) -> None:
     if assignment == "pinned" and fabric.own_ways:
         rule = "fixed, where networks have a routing, links or a VLAN of their own"
         findings.append(Finding("--assignment", rule, assignment))
+    if findings:
+        raise InputError(findings)
+
+
+def refuse_moved_entries(fabric: Fabric, option: str) -> None:
+    """Raise InputError where detours under pinned assignment, entries that move, are not to be had."""
+    unable = sorted({each.title for each in map(platforms.of, fabric.live) if not each.floods_by_port})
+    findings = [Finding(option, "switches that can be told by which ports to flood", each) for each in unable]
+    if len(fabric.uplinks):
+        name = fabric.hosts[int(fabric.uplinks[0])].name
+        findings.append(Finding(option, "hosts whose addresses are known", f"the uplink {name}"))
+    if routed_alike(fabric, "pinned").own_ways:
+        findings.append(Finding(option, "one routing over all links", "networks with routings or links of their own"))
     if findings:
         raise InputError(findings)
