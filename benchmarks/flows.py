@@ -55,8 +55,9 @@ CASES = 50
 TEXT = """\
 # What the network does to traffic
 
-Written by `python benchmarks/flows.py`; tests compute parts of it again. Flows share channels max-min fair, all begin
-at once, hosts' links carry 1 Gb/s; 100 % is the time of one ideal switch that holds all hosts.
+Written by `python benchmarks/flows.py`, the last part with `--large BUILD`; tests compute all but times again. Flows
+share channels max-min fair, all begin at once, hosts' links carry 1 Gb/s; 100 % is the time of one ideal switch that
+holds all hosts.
 
 ## The seven networks of table 11 (Koibuchi et al. 2011), 16 hosts each: bandwidth relative to one switch (Fig. 10)
 
@@ -123,6 +124,26 @@ def gains(family: str, dims: tuple[int, ...], parallel: int, hosts: int) -> list
         seconds = [move(f, r, pattern(f, f"pattern:{name}")).seconds for f, r in ((fabric, ours), (bound, tree))]
         found.append(100 * (seconds[1] / seconds[0] - 1))
     return found
+
+
+def latencies() -> list[str]:
+    """Return the rows of switches' latencies, of one and over the paths of a torus 4x4 and of its tree."""
+    found = []
+    for model in ("powerconnect-5324", "powerconnect-6224", "powerconnect-6248", "sf-0420g"):
+        each = 1e6 * latency_seconds(model)
+        found.append(f"| {model} | {each:.2f} | {3 * each:.2f} | {4.8125 * each:.2f} |")
+    return found
+
+
+def network_row(network: tuple[str, str, tuple[int, ...], dict[str, int], str]) -> str:
+    """Return a row of table 11's networks."""
+    hops, shares = relative(network)
+    return f"| {network[0]} | {hops:.2f} | {' | '.join(f'{100 * share:.0f} %' for share in shares)} |"
+
+
+def cluster_row(name: str, family: str, dims: tuple[int, ...], parallel: int, hosts: int) -> str:
+    """Return a row of a cluster beside its tree."""
+    return f"| {name} | {' | '.join(f'{gain:+.0f} %' for gain in gains(family, dims, parallel, hosts))} |"
 
 
 def simgrid_lines(cases: int) -> list[str]:
@@ -215,17 +236,11 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=CASES)
     args = parser.parse_args()
     text = TEXT
-    for network in NETWORKS:
-        hops, shares = relative(network)
-        cells = " | ".join(f"{100 * share:.0f} %" for share in shares)
-        text += f"| {network[0]} | {hops:.2f} | {cells} |\n"
+    text += "".join(f"{network_row(network)}\n" for network in NETWORKS)
     text += FIG_10
-    for name, *cluster in CLUSTERS:
-        text += f"| {name} | {' | '.join(f'{gain:+.0f} %' for gain in gains(*cluster))} |\n"
+    text += "".join(f"{cluster_row(*cluster)}\n" for cluster in CLUSTERS)
     text += AFTER_TREE
-    for model in ("powerconnect-5324", "powerconnect-6224", "powerconnect-6248", "sf-0420g"):
-        each = 1e6 * latency_seconds(model)
-        text += f"| {model} | {each:.2f} | {3 * each:.2f} | {4.8125 * each:.2f} |\n"
+    text += "".join(f"{line}\n" for line in latencies())
     text += "\n".join(simgrid_lines(args.cases) + (large(args.large) if args.large else [])) + "\n"
     (ROOT / "benchmarks" / "results" / "performance.md").write_text(text, "utf-8")
     print(text)
