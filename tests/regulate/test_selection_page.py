@@ -71,7 +71,7 @@ GREEDY = f"64 switches, greedy: torus 8x8, {selection.MODELS_64[0]}"
 @pytest.mark.long
 def test_rows_of_64_switches_are_what_the_script_prints(capsys):
     fabric = selection.torus(8, selection.MODELS_64[0])
-    for name in ("ft.S.4", "sp.S.16"):
+    for name in ("ft.S.4", "lu.S.16", "sp.S.16"):
         assert printed(capsys, fabric, name, "greedy", 10.0) == rows(GREEDY)[name]
 
 
@@ -86,7 +86,11 @@ def test_what_the_page_says_of_other_models_follows_from_its_rows(capsys):
         assert f"{selection.gap_percent(fabric, links, most):.2f}" == gap
         found[name] = links, most
     selection.by_model(found)
-    assert capsys.readouterr().out in PAGE.partition(f"\n## {GREEDY}")[2]
+    counted = capsys.readouterr().out
+    assert counted in PAGE.partition(f"\n## {GREEDY}")[2]
+    within = [int(line.split(" | ")[2].split(" of ")[0]) for line in counted.splitlines() if " of 16 " in line]
+    assert len(within) == len(selection.MODELS_64)
+    assert min(within) >= 15  # the goal
 
 
 def test_what_the_page_counts_is_what_its_rows_say():

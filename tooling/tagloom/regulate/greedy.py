@@ -27,9 +27,12 @@ ROUNDS = 40  # moves off an overloaded channel before a link is kept on
 PACKED = 16  # trees tried as the one that most hosts share
 CHANCE = 1.0  # standard deviation of the log of the factor on each price after the first two descents
 FIRST = 1e-6  # price factor of the links to turn off first
-EXCHANGES = 48_000_000  # links tried off during the exchange, times hosts and switches
+EXCHANGES = 72_000_000  # links tried off during the exchange, times hosts and switches
 MOST_EXCHANGES = 6_000, 200  # links tried off at most: in all, or for each switch, whichever is more
 PAIRS = 0.5  # share of exchanges that turn two links on
+THOROUGH = 32  # switches: beyond, exchanges try few joins and moves for a link, and stop early: many are worth more
+FEW_JOINS, FEW_MOVES = 4, 8  # as JOINS and ROUNDS there
+REFUSALS = 8  # consecutive links that cannot go end an exchange there: those that can are among the first few
 SMALL = 100  # switches: up to here there are TRIES descents, not one
 TRIES = 12
 FEW_ROUNDS = 1  # as ROUNDS, on large fabrics
@@ -192,16 +195,18 @@ def _exchange(  # noqa: PLR0913 - what one descent works on
 ) -> Trees:
     """Return trees after exchanges: one link or two on again, and more off for them, or as many, to walk on.
 
-    A link of a chain of switches can only go if its switches are led elsewhere, which takes two. At most `trials` links
-    are tried in all; neither number nor watts of the links that are on ever grows.
+    A link of a chain of switches can only go if its switches are led elsewhere, which takes two. Those that carry least
+    are tried first; on large fabrics others are turned on instead after REFUSALS in a row. At most `trials` links are
+    tried in all; neither number nor watts of the links that are on ever grows.
     """
-    links = len(trees.on)
+    links, many = len(trees.on), len(alive) > THOROUGH
+    most, rounds, patience = (min(most, FEW_JOINS), FEW_MOVES, REFUSALS) if many else (most, ROUNDS, links)
     while trials > 0 and len(candidates := np.flatnonzero(usable & ~trees.on)):
         added = _reopened(net, candidates, chance)
         base, spent = bridges(net, trees.on, alive), saves[added].sum()
         changed = Trees._make(part.copy() for part in trees)
         changed.on[added] = True
-        count, gone = 0, 0.0
+        count, gone, refused = 0, 0.0, 0
         busy = (trees.load * trees.scale).reshape(links, 2).max(axis=1) * np.exp(chance.normal(0, CHANCE, links))
         for j in np.argsort(busy, kind="stable").tolist():
             if not changed.on[j] or j in added or saves[j] <= 0 or overfull(net, changed, j, rules.limit):
@@ -212,10 +217,12 @@ def _exchange(  # noqa: PLR0913 - what one descent works on
             if after < 0 or (rules.two_connected and after > base):
                 continue
             trials -= 1
-            if without(net, changed, j, rules.limit, most, ROUNDS):
-                count, gone = count + 1, gone + saves[j]
+            if without(net, changed, j, rules.limit, most, rounds):
+                count, gone, refused = count + 1, gone + saves[j], 0
                 if count > len(added) and gone > spent * (1 + 1e-9):
                     break
+            elif (refused := refused + 1) >= patience:
+                break
         if count >= len(added) and gone >= spent * (1 - 1e-9):
             trees = changed
         trials -= 1
