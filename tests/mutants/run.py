@@ -310,9 +310,7 @@ def main():
     parser.add_argument("-o", "--output", type=Path, help="write the results as Markdown")
     parser.add_argument("--recorded", type=Path, help="keep which tests execute which lines (JSON), for these sources")
     parser.add_argument("--kept", type=Path, help="go on with what this file holds, and add to it (JSON lines)")
-    parser.add_argument(
-        "--again", action="store_true", help="try again what survived in the file of --kept, but equivalents"
-    )
+    parser.add_argument("--again", action="store_true", help="try again what survived in that file, but equivalents")
     words = "leave out the tests that only a recorded run finds; what survives is for --again"
     parser.add_argument("--without-racks", action="store_true", help=words)
     options = parser.parse_args()
