@@ -379,7 +379,12 @@ def test_progress_is_written_down_step_by_step(place):
     states = []
     save = place.wire.save
     place.wire.after_line = lambda _line: states.append(place.rows()[0][0])
-    place.wire.save = lambda text: (states.append(place.rows()[0][0]), save(text))[1]
+
+    def look_and_save(text):
+        states.append(place.rows()[0][0])
+        return save(text)
+
+    place.wire.save = look_and_save
     outcome = place.push()
     assert states == [SENDING] * len(outcome.sent) + [READ_BACK]
 
@@ -396,7 +401,12 @@ def own_lines(*texts, **secrets):
 def test_own_lines_that_are_missing_are_sent_and_secrets_are_hidden(place):
     own = own_lines("sntp server 192.0.2.7", "snmp-server community <secret:c> ro", c=SECRET)
     waits = []
-    outcome = send_own_lines(place.session(agree=lambda good: waits.append(good) or good), place.language, own)
+
+    def agree(good):
+        waits.append(good)
+        return good
+
+    outcome = send_own_lines(place.session(agree=agree), place.language, own)
     assert (outcome.error, outcome.saved, outcome.read, outcome.changed) == ("", True, True, True)
     assert waits == [True]
     assert outcome.own_lines == ("sntp server 192.0.2.7", "snmp-server community ******** ro")
@@ -479,7 +489,12 @@ def test_what_a_switch_holds_is_saved_first_where_it_is_not(place, kept):
     before = place.language.text(place.state)
     saved = []
     save = place.wire.save
-    place.wire.save = lambda text: (saved.append(text), save(text))[1]
+
+    def keep_and_save(text):
+        saved.append(text)
+        return save(text)
+
+    place.wire.save = keep_and_save
     assert place.push(session=armed(place, kept)).reload == "called off"
     assert saved == [before, place.language.text(place.state)]
 

@@ -205,7 +205,7 @@ def test_no_backup_is_overwritten(tmp_path):
 def test_a_fault_is_kept_without_what_it_may_quote(tmp_path):
     def fail():
         try:
-            {}["hunter2"]
+            os.environ["HUNTER2"]
         except KeyError:
             raise TypeError("no such thing") from None
 
@@ -217,7 +217,7 @@ def test_a_fault_is_kept_without_what_it_may_quote(tmp_path):
     text = (tmp_path / "faults/s0.txt").read_text()
     assert text.startswith("TypeError: no such thing\n")
     assert "\nwhile handling:\nKeyError\n" in text
-    assert "hunter2" not in text.replace('{}["hunter2"]', "")
+    assert "HUNTER2" not in text.replace('os.environ["HUNTER2"]', "")
     assert "in fail" in text
     (tmp_path / "file").write_text("")
     cause, error = ValueError("hunter2"), ValueError("hunter2")
@@ -566,7 +566,7 @@ def test_secrets_are_words_of_the_inventory_and_never_shown():
         assert [finding.where[-1] for finding in raised.value.findings] == ["c", "k"]
         assert all(finding.actual == "another, which is not shown" for finding in raised.value.findings)
     own = OwnLines(
-        tuple(wanted), lambda text, lines, _secrets: lines[: len(text)], tuple, {"a": "lock", "b": "lockout"}
+        tuple(wanted), lambda text, lines, _secrets: (*lines[: len(text)],), tuple, {"a": "lock", "b": "lockout"}
     )
     assert own.hide("a lockout of a lock") == f"a {MASK} of a {MASK}"  # the longer one first
     assert own.lacking("x") == (wanted[0],)

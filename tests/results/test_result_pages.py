@@ -376,7 +376,12 @@ def test_the_table_of_stories_has_the_rows_of_its_script_and_adds_up():
 
 
 def test_mutants_of_each_part_are_noticed_alike_or_survive():
-    for part, *counts in table("mutants", "| part | mutants | noticed | of these by time | equivalent | survived |"):
+    counted = "| mutants | noticed | of these by time | equivalent | survived |"
+    scored, before = table("mutants", f"| part {counted} score |"), table("mutants", f"| part, by seed 1 {counted}")
+    assert len(before) == 5
+    for part, *counts in [row[:-1] for row in scored] + before:
         mutants, noticed, by_time, equivalent, survived = map(int, counts)
         assert noticed + equivalent + survived == mutants, part
         assert by_time <= noticed, part
+    for part, _, noticed, _, _, survived, score in scored:
+        assert score == f"{100 * int(noticed) / (int(noticed) + int(survived)):.1f} %", part
