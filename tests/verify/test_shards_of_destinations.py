@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tagloom.records.route_set import DELIVERED, NONE, ForwardingTables, Sharing
+from tagloom.verify import forbidden_turns
 from tagloom.verify.lossless import dependencies, prove_lossless
 
 
@@ -17,6 +18,12 @@ def cluster():
     here = {"host": "127.0.0.1", "protocol": "tcp", "scheduler_port": 0, "dashboard_address": None}
     with LocalCluster(n_workers=2, threads_per_worker=1, processes=False, **here) as running:
         yield running
+
+
+@pytest.fixture(autouse=True)
+def _hurry(monkeypatch):
+    """Search for turns to forbid no longer than a moment: what is found by then is not compared."""
+    monkeypatch.setattr(forbidden_turns, "SECONDS", 0.05)
 
 
 def random_tables(seed, switches=24):
