@@ -137,7 +137,7 @@ def long_password(terminal, name, model):
         (terminal.rack / "host_vars" / f"{name}.yml").write_text("ansible_password: first-day-9\n")
 
 
-@pytest.mark.parametrize("model", few(KINS, 0, 5))
+@pytest.mark.parametrize("model", few(KINS, 0))
 def test_a_new_box_of_any_command_line_takes_the_place_of_a_dead_one(model, tmp_path):
     terminal = Terminal(tmp_path)
     (terminal.home / "f.yml").write_text(PLAN.replace("powerconnect-5324", model))
