@@ -85,7 +85,9 @@ def taken(state: FabricState, fabric: Fabric, detour: Detour) -> FabricState:
     moved: dict[str, SwitchEditor] = {}
 
     def editor(switch: str) -> SwitchEditor:
-        return moved.setdefault(switch, SwitchEditor.of(state[switch]))
+        if switch not in moved:
+            moved[switch] = SwitchEditor.of(state[switch])
+        return moved[switch]
 
     hosts, live = {host.name: host for host in fabric.hosts}, {switch.name for switch in fabric.live}
     for name, vlan in detour.pvids.items():
