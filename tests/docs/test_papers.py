@@ -65,11 +65,11 @@ def test_the_bytes_of_ft_are_those_it_was_seen_to_send():
 
 @pytest.mark.parametrize("buffer_bytes", [float("inf"), papers.BUFFER])
 def test_ft_moves_no_faster_than_its_busiest_channel(buffer_bytes):
-    """The tree's middle link carries what 64 hosts send to 64; with PAUSE, others wait behind what waits for it."""
-    complete, tree = papers.ft_simulated("S", buffer_bytes)
-    middle = 8e-9 * papers.ft_bytes("S", 128) * 64 * 64 / (128 * 127)
-    assert middle < tree < 2 * middle
-    assert complete < tree
+    """The line's middle link carries what 66 ranks send to 62; with PAUSE, others wait behind what waits for it."""
+    complete, line = papers.ft_simulated("S", buffer_bytes)
+    middle = 8e-9 * papers.ft_bytes("S", 128) * 66 * 62 / (128 * 127)
+    assert middle < line < 2 * middle
+    assert complete < line
 
 
 def test_pause_makes_ft_slower_and_the_page_says_what_it_explains():
@@ -78,4 +78,4 @@ def test_pause_makes_ft_slower_and_the_page_says_what_it_explains():
     line = next(cells for paper, cells in rows() if paper == "Koibuchi" and cells[0] == "T12")
     numbers = [float(n) for n in re.findall(r"([\d.]+) s", line[3])]
     assert numbers[3] - numbers[2] == pytest.approx(numbers[5] - 62.7, abs=0.16)
-    assert numbers[1] < numbers[5] < 189.0
+    assert numbers[5] == pytest.approx(189.0, rel=0.02)  # the paper's; over other trees it is less, as the page says
