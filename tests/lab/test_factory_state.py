@@ -8,6 +8,7 @@ import re
 import shutil
 import socket
 import subprocess
+import termios
 from pathlib import Path
 
 import paramiko
@@ -62,6 +63,7 @@ class Line:
             self._file = self._wire.fileno()
         else:
             self._file = os.open(where["serial"], os.O_RDWR | os.O_NOCTTY)
+            termios.tcflush(self._file, termios.TCIFLUSH)  # what was shown while nobody looked
         os.set_blocking(self._file, False)
         self.shown = ""
 
