@@ -53,8 +53,7 @@ def write_detour(home: Build, fabric: Fabric, detour: Detour, templates: Path, d
     """Write the build with a detour taken, for a `fabric` with its dead part marked; return whether it proves.
 
     Nothing but PVIDs of hosts differs from what runs, so that one wave does it; under pinned, entries and where floods
-    pass. Ports of what is dead stay as they are:
-    that nothing goes wrong when it is back is proven with the plan.
+    pass. Ports of what is dead stay as they are: that nothing goes wrong when it is back is proven with the plan.
     """
     state: FabricState = {**taken(home.state, fabric, detour), **dead_states(fabric)}
     texts = render(fabric, state, templates)
