@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
+import time
+from contextlib import contextmanager
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 WORTH_COMPILING = 1 << 13  # cells, some microseconds each in Python
+_PATIENCE_SECONDS = 60.0  # for another process that compiles the same file; then both do
+_TICK_SECONDS = 0.05
 F = TypeVar("F", bound="Callable[..., Any]")
 
 
@@ -54,6 +60,53 @@ def _compile(function: Callable[..., Any]) -> Callable[..., Any]:
     import numba  # noqa: PLC0415 - see _Kernel
 
     try:
-        return cast("Callable[..., Any]", numba.njit(cache=True, error_model="numpy")(function))
+        compiled: Any = numba.njit(cache=True, error_model="numpy")(function)
     except RuntimeError:  # neither the package's folder nor the user's cache is writable
         return cast("Callable[..., Any]", numba.njit(error_model="numpy")(function))
+    compile_one = compiled.compile
+
+    def compile_or_load(signature: Any) -> Any:
+        with _alone(function.__code__.co_filename):
+            return compile_one(signature)
+
+    compiled.compile = compile_or_load
+    return cast("Callable[..., Any]", compiled)
+
+
+_held: set[str] = set()
+
+
+@contextmanager
+def _alone(path: str) -> Iterator[None]:
+    """Keep other processes from compiling the kernels of a file meanwhile: they find them in numba's cache."""
+    file = None if path in _held else _locked(path)  # held by a kernel that calls this one, or by another thread
+    if file is None:
+        yield
+        return
+    _held.add(path)
+    try:
+        yield
+    finally:
+        _held.discard(path)
+        fcntl.flock(file, fcntl.LOCK_UN)  # a process forked meanwhile has the file open, too
+        os.close(file)
+
+
+def _locked(path: str) -> int | None:
+    """Return a file, opened and locked, or None without locks or where a process has held it for too long."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    end = time.monotonic() + _PATIENCE_SECONDS
+    while time.monotonic() < end:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(_TICK_SECONDS)
+        except OSError:
+            break
+        else:
+            return file
+    os.close(file)
+    return None
