@@ -16,6 +16,7 @@ from tagloom.graph.numbering import owned
 from tagloom.operate import prepare, waves
 from tagloom.pipeline.proving import proof_services
 from tagloom.records.change import Cell, apply_changes
+from tagloom.records.fabric import Management
 from tagloom.records.fabric_pair import FabricPair, shared_part
 from tagloom.records.switch_state import Membership, SwitchEditor
 from tagloom.render import line_changes
@@ -402,3 +403,21 @@ def test_fabrics_of_two_files_are_alike_where_their_words_are():
     other = next(each for each in ("off", "outside") if each != old.spanning_tree)
     with pytest.raises(InputError, match=r"spanning_tree: expected .*, as before"):
         refuse_unlike(FabricPair(old, replace(old, spanning_tree=other)))
+
+
+def test_switches_that_are_managed_over_links_that_come_are_refused_with_what_to_do_instead():
+    """A link that comes is shut until the switch behind it is configured, which it would have to be over that link."""
+    old, new = (make_fabric("mesh", columns, 2) for columns in (2, 3))
+    ways = [(0, 1), (0, 2)], [(0, 1), (0, 3), (1, 2)]  # by the switches at both ends of each link of the tree
+    old, new = (
+        replace(
+            each,
+            management=Management(40, 0, 20, tuple(i for i, link in enumerate(each.links) if (link.a, link.b) in tree)),
+        )
+        for each, tree in zip((old, new), ways, strict=True)
+    )
+    with pytest.raises(
+        InputError, match=r"management: expected the same .*, and a port of its own to reach each switch"
+    ):
+        refuse_unlike(FabricPair(old, new))
+    refuse_unlike(FabricPair(*(replace(fabric, management=None) for fabric in (old, new))))

@@ -108,7 +108,8 @@ def refuse_unlike(fabrics: FabricPair) -> None:
             rule = "up in both builds, or down in both"
             findings.append(Finding(f"switch {name}", rule, "up only before" if was else "up only afterwards"))
     if (ways := [_management_path(fabric) for fabric in (old, new)])[0] != ways[1]:
-        findings.append(Finding("management", "the same way in both builds", "two ways"))
+        rule = "the same port, VLAN and links in both builds; or none, and a port of its own to reach each switch by"
+        findings.append(Finding("management", rule, "two ways"))
     if old.spanning_tree != new.spanning_tree:
         rule = f"{old.spanning_tree}, as before: another place for it takes a rollout of its own"
         findings.append(Finding("spanning_tree", rule, new.spanning_tree))
