@@ -1,6 +1,7 @@
 """Measure paths that are woven anew for shifting traffic: the static plan, and ECMP-like spreading, in the same run.
 
-Run `PYTHONPATH=tooling python benchmarks/reweave.py`; it writes `results/reweave.md`. A day of 48 matrices: NPB jobs of
+Run `PYTHONPATH=tooling python benchmarks/reweave.py`; it writes `results/reweave.md`, but the part that
+`reweave_rack.py` writes. A day of 48 matrices: NPB jobs of
 16 ranks, one after another, on hosts in any order. Each interval's bytes begin at once and share channels max-min fair;
 the throughput is bytes by seconds until the last has arrived, over the whole day.
 """
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "benchmarks" / "results" / "reweave.md"
+RACK = "\n## On the virtual rack\n"  # begins the part of `reweave_rack.py`
 FABRICS = {
     "torus 4x4, 2 links, 16 hosts": "{family: torus, dims: [4, 4], parallel: 2}",
     "fat tree (2,4,2), 16 hosts": "{family: fat-tree, dims: [2, 4, 2], hosts: 2}",
@@ -243,7 +245,8 @@ def main() -> None:
     arguments.add_argument("--spreads", type=int, default=10, help="seeds of ECMP-like spreading")
     args = arguments.parse_args()
     measured = {name: measure(shape, args.seed, args.spreads) for name, shape in FABRICS.items()}
-    PAGE.write_text(page(measured, args.spreads), "utf-8")
+    _, heading, on_rack = PAGE.read_text("utf-8").partition(RACK)
+    PAGE.write_text(page(measured, args.spreads) + heading + on_rack, "utf-8")
     print(f"wrote {PAGE}")
 
 

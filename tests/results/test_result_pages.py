@@ -216,7 +216,7 @@ def test_all_errors_under_sleep_are_what_the_script_computes():
 def test_a_day_of_paths_woven_anew_is_that_of_the_page():
     reweave = script("reweave")
     measured = {name: reweave.measure(shape, 1, 10) for name, shape in reweave.FABRICS.items()}
-    assert reweave.page(measured, 10) == text("reweave")
+    assert reweave.page(measured, 10) == text("reweave").partition(reweave.RACK)[0]
 
 
 def test_the_page_of_paths_woven_anew_is_laid_out_by_its_script():
@@ -224,12 +224,41 @@ def test_the_page_of_paths_woven_anew_is_laid_out_by_its_script():
     made = dict.fromkeys(("static", "balanced", "counters", "matrix", "one"), 1.0)
     counts = dict.fromkeys(("cycles", "changes", "refused", "known_changes"), 0)
     lines = reweave.page(dict.fromkeys(reweave.FABRICS, made | counts | {"spread": [1.0]}), 10).splitlines()
-    assert [line.split(" | ")[0] for line in lines] == [line.split(" | ")[0] for line in text("reweave").splitlines()]
+    written = text("reweave").partition(reweave.RACK)[0].splitlines()
+    assert [line.split(" | ")[0] for line in lines] == [line.split(" | ")[0] for line in written]
     for _, static, *woven, spread, one in table("reweave", "| fabric | static plan"):
         mean, least, most = numbers(spread)
         assert static == "1.00"
         assert float(least) <= float(mean) <= float(most) <= float(one)
         assert max(map(float, woven)) <= float(one)
+
+
+def test_what_paths_that_stay_carry_on_the_rack_is_that_of_the_page():
+    """The rack counts what is computed of the static plan; `run` begins with it, and never ends a job below it."""
+    day = script("reweave_rack")
+    computed, cycles = day.beside(day.rack_fabric())
+    made = [day.row(job, each, each["static"], (0.0, 0.0)) for job, each in zip(day.JOBS, computed, strict=True)]
+    whole = day.over_the_day(computed)
+    made.append(day.row("all", whole, whole["static"], (0.0, None)))
+    written = table("reweave", day.HEADER)
+    for line, cells in zip(made, written, strict=True):
+        again = [cell.strip() for cell in line.strip("| ").split(" | ")]
+        assert again[:3] + again[5:] == cells[:3] + cells[5:]
+        static, bound = float(cells[1]), float(cells[6])
+        assert static <= float(cells[3]) <= float(cells[4] or cells[6]) <= bound, cells[0]
+    assert f"{cycles} of {day.SPREADS} close a cycle" in flowing("reweave")
+    _, static, balanced, woven, _, spread, _ = written[-1]
+    assert float(woven) > float(numbers(spread)[0]) > float(static)
+    said = " ".join((ROOT / "docs" / "reweave.md").read_text("utf-8").split())
+    assert f"allowed {woven} Mb/s, {static} with the static plan." in said
+    assert f"reaches {numbers(spread)[0]} on average for the same frames, and the plan for even load {balanced}" in said
+
+
+@pytest.mark.long
+def test_a_day_of_shifting_traffic_on_the_rack_is_that_of_the_page(tmp_path):
+    """A running timetable weaves paths anew for each job; every frame arrives, and ports count what the page says."""
+    day = script("reweave_rack")
+    assert "".join(text("reweave").partition(day.RACK)[1:]) == day.rack_page(*day.live(tmp_path))
 
 
 @pytest.mark.long
