@@ -11,6 +11,7 @@ from tagloom.errors import DeviceError
 from tagloom.lab import process
 from tagloom.observe.address_pages import learnt_on_page
 from tagloom.platforms import load
+from tagloom.read import read_fabric
 from tagloom.render import parse_configuration
 
 MODEL = "arista-7010t-48"
@@ -33,9 +34,9 @@ TREE = ["--assignment", "pinned", "--routing", "tree"]
 
 
 @pytest.fixture
-def rack(tmp_path, monkeypatch):
+def rack(tmp_path, monkeypatch, request):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "f.yml").write_text(FABRIC)
+    (tmp_path / "f.yml").write_text(getattr(request, "param", FABRIC))
     assert main(["lab", "up", "f.yml"]) == 0
     yield RACK.absolute()
     assert main(["lab", "down"]) == 0
@@ -81,6 +82,71 @@ def test_a_tree_is_pushed_carries_every_pair_is_changed_in_one_go_and_led_back(r
     assert main(["apply", "b", "--allow", "interrupt"]) == 0
     assert said(capsys, "lab", "ping")[1]["lost"] == 0
     assert main(["observe", "--against", "b"]) == 0
+
+
+BESIDE = FABRIC.replace('["s1:Et49/1"', '["s0:Et3", "s1:Et3"], ["s1:Et49/1"')
+
+
+@pytest.mark.parametrize("rack", [BESIDE], indirect=True)
+def test_a_link_off_the_tree_goes_off_line_by_line_under_traffic_and_is_led_back(rack, capsys):
+    """A rollout between two builds, proven at every line; no frame that hosts send meanwhile is lost."""
+    assert main(["plan", "f.yml", "-o", "b", *TREE]) == 0
+    assert main(["apply", "b", "--allow", "interrupt"]) == 0
+    assert main(["plan", "f.yml", "-o", "c", "--off", "s0:Et3", "--previous", "b", *TREE]) == 0
+    process.traffic(rack, "start")
+    status, way = said(capsys, "rollout", "b", "c", "-o", "r")
+    assert (status, way["hitless"], way["peak_lost_pairs"]) == (0, True, 0)
+    status, pushed = said(capsys, "apply", "r")
+    assert (status, pushed["changed"], pushed["hitless"]) == (0, ["s0", "s1"], True)
+    assert "shutdown" in process.configurations(rack)["s0"].partition("interface Ethernet3")[2].partition("!")[0]
+    assert main(["observe", "--against", "r/build"]) == 0
+    status, back = said(capsys, "rollback")
+    assert (status, back["changed"], back["failed"]) == (0, ["s0", "s1"], [])
+    report = process.traffic(rack, "stop")
+    assert {report[kind] for kind in ("lost", "duplicated", "flooded", "storms")} == {0}
+    assert report["lines"] > 0
+    assert main(["observe", "--against", "b"]) == 0
+
+
+@pytest.mark.long
+def test_a_set_up_that_stopped_half_way_is_resumed_and_the_refused_way_back_says_what_to_type(rack, capsys):
+    assert main(["plan", "f.yml", "-o", "b", *TREE]) == 0
+    assert main(["apply", "b", "--allow", "interrupt"]) == 0
+    assert main(["plan", "f.yml", "-o", "c", "--off", "s0:Et1", "--previous", "b", *TREE]) == 0
+    process.quirks(rack, {"s2": {"reject_line": "mac address-table static"}})
+    status, pushed = said(capsys, "apply", "c", "--allow", "interrupt")
+    assert (status, pushed["failed"]) == (3, ["s2"])
+    process.quirks(rack, {"s2": {"reject_line": ""}})
+    status, pushed = said(capsys, "apply", "--resume")
+    assert (status, pushed["changed"], pushed["failed"]) == (0, ["s2"], [])
+    assert said(capsys, "lab", "ping")[1]["lost"] == 0
+    assert main(["observe", "--against", "c"]) == 0
+    # what was set up in one go has no proven way back; over spanning tree there is none either, and that is said
+    before = process.configurations(rack)
+    status, refused = said(capsys, "rollback")
+    assert status == 1
+    assert "apply of a former build" in json.dumps(refused)
+    status, refused = said(capsys, "rollout", "--to", "spanning-tree", "c", "-o", "back")
+    assert status == 1
+    assert "must drop BPDUs" in json.dumps(refused)
+    assert process.configurations(rack) == before
+    status, pushed = said(capsys, "apply", "b", "--allow", "interrupt")
+    assert (status, pushed["failed"]) == (0, [])
+    assert main(["observe", "--against", "b"]) == 0
+    # nor can a port be prepared for a host that comes: it would be untagged in two VLANs
+    Path("g.yml").write_text(f"{FABRIC}  h4: {{switch: s2, port: Et6}}\n")
+    assert main(["plan", "g.yml", "-o", "d", "--previous", "b", *TREE]) == 0
+    before = process.configurations(rack)
+    status, refused = said(capsys, "apply", "d")
+    assert status == 1
+    assert "untagged in one VLAN" in json.dumps(refused)
+    assert "port Et6" in json.dumps(refused)
+    assert process.configurations(rack) == before
+    status, pushed = said(capsys, "apply", "d", "--allow", "interrupt")
+    assert (status, pushed["failed"]) == (0, [])
+    process.plug(rack, read_fabric(Path("d/fabric.yml")).hosts)
+    reached = said(capsys, "lab", "ping")[1]
+    assert (reached["pairs"], reached["lost"]) == (20, 0)
 
 
 def test_a_port_that_leaves_the_fabric_is_led_out_by_hand_and_named_until_then(rack, capsys):
