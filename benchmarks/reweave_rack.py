@@ -281,7 +281,8 @@ In Mb/s: the octets that reached hosts by the seconds that the busiest port need
 played, so it is what the busiest link allows.
 
 - **Counted by ports**: the static plan, which `run` pushed first, and `run`, which begins with it. Other paths come
-  after two half hours of a job, or later where `dwell_seconds` are not over (three hours here).
+  after two half hours of a job, or later where `dwell_seconds` are not over (three hours here). Whether a change pays
+  is asked in seconds of the machine: on a busy one it can come half an hour later than below.
 - **Computed** for the same frames: the other columns. ECMP-like is the mean of {spreads} seeds, the least to the
   greatest; {cycles} of {spreads} close a cycle of dependencies, so loss-free links could deadlock. The last column is
   what no paths exceed.
