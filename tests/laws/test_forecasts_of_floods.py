@@ -12,6 +12,7 @@ from tagloom.errors import PlanError
 from tagloom.graph.floods import flooded_bytes
 from tagloom.lab.dataplane import Dataplane
 from tagloom.predict.floods import counted_floods
+from tagloom.predict.links import predict
 from tagloom.predict.networks import networks_of
 from tagloom.predict.performance import move
 from tagloom.records.traffic import Traffic
@@ -112,6 +113,24 @@ def test_a_flood_takes_the_time_of_the_busiest_port_that_hears_it():
     assert busy[6 + 2] == pytest.approx(3.0), "what is sent to h2, and a copy of each flood"
     assert busy[6 + 0] == busy[6 + 1] == pytest.approx(1.0), "each hears the other's"
     assert (plain.seconds, moved.seconds) == (pytest.approx(2.0), pytest.approx(3.0))
+
+
+def test_a_copy_wakes_the_ports_that_hear_it():
+    """A frame every 5 ms to the gateway comes to h1 as well, whom nobody sends anything: its port sleeps less."""
+    fabric = make_fabric("mesh", 3, hosts=2, extra="hosts: {h5: {uplink: true}}\n", model="powerconnect-5548")
+    build, _, _ = planned(fabric)
+    volume = np.zeros((6, 6))
+    volume[0, 5] = 2e6
+    traffic = Traffic(volume, volume / 1000, 10.0)
+    saved = []
+    for floods in (False, True):
+        moved = move(fabric, build.routes, traffic, floods=floods)
+        found = predict(fabric, fabric, traffic, moved=(moved, moved))
+        share = {port.host: port.lpi_share for port in found.ports}
+        assert share["h0"] == share["h5"] == pytest.approx(0.72, abs=0.1)
+        assert share["h1"] == share["h4"] == (share["h5"] if floods else 1.0)
+        saved.append(found.eee_saved_watts.value)
+    assert saved[1] < saved[0]
 
 
 def test_a_forecast_says_what_it_counts_of_floods(tmp_path, answer):

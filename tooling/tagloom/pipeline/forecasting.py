@@ -13,7 +13,7 @@ from tagloom.errors import Finding, InputError, PlanError, TagloomError
 from tagloom.observe.counted import counted
 from tagloom.pipeline.files import read_build
 from tagloom.predict.eee import POWERCONNECT_5548
-from tagloom.predict.floods import counted_floods
+from tagloom.predict.floods import counted_floods, followed_floods
 from tagloom.predict.interruption import interruption, lost_figure
 from tagloom.predict.links import predict
 from tagloom.predict.networks import networks_of, runs_of, timed
@@ -84,6 +84,7 @@ def predict_build(build: Build, question: Question) -> Forecast:
     remarks: tuple[str, ...] = ()
     routes = build.routes
     old = new = build.routes
+    copied = False
     if traffic is not None:
         if _up(before) != _up(build.fabric):
             old, how = _would_plan(before, build.assignment)
@@ -92,7 +93,8 @@ def predict_build(build: Build, question: Question) -> Forecast:
             new, how = _settled(after, build, question.settings)
             remarks += (f"with these settings: {how}",)
         floods, remark = counted_floods(before, traffic, (old, new), build.assignment)
-        remarks += remark
+        copied, lacking = followed_floods(before, question.program) if floods else (False, ())
+        remarks += remark + lacking
         first = move(before, old, traffic, floods=floods)
         moved = first, (first if _same(before, after) and old is new else move(after, new, traffic, floods=floods))
         routes = new
@@ -104,8 +106,9 @@ def predict_build(build: Build, question: Question) -> Forecast:
     if traffic is not None and not own:
         own = runs_of(before, traffic if question.program is None else replace(traffic, seconds=None))
     if traffic is not None and (question.program is not None or can_be_replayed(traffic)):
-        quiet = network_of(before, old, traffic.messages, None, every_link=False)
-        asleep = [network_of(after, new, traffic.messages, p, every_link=question.every_link) for p in policies]
+        quiet = network_of(before, old, traffic.messages, None, every_link=False, floods=copied)
+        every_link = question.every_link
+        asleep = [network_of(after, new, traffic.messages, p, every_link=every_link, floods=copied) for p in policies]
         if question.program is None:
             replays = replay_orders(quiet, asleep, traffic, runs=own)
         else:

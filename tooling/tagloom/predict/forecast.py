@@ -133,10 +133,10 @@ def network_seconds(
 
 
 def waits_of(
-    after: Fabric, traffic: Traffic, eee: Eee, flows: Flows | None
+    after: Fabric, traffic: Traffic, eee: Eee, flows: Flows | None, moved: Moved | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the seconds that each host's messages wait for links that wake, and their bounds, float64[H] each."""
-    sleep = _sleep(after, traffic, eee, flows)
+    sleep = _sleep(after, traffic, eee, flows, moved)
     return _waits(after, traffic, sleep.overhead, flows), _waits(after, traffic, sleep.most, flows)
 
 
@@ -198,7 +198,7 @@ def _run_time(
 ) -> dict[str, Any]:
     seconds = _checked_seconds(traffic)
     _fits(after, _at_hosts(after, traffic.volume_bytes), seconds)
-    asleep = _asleep_time(after, traffic, eee, flows, power) if eee is not None else _awake()
+    asleep = _asleep_time(after, traffic, eee, flows, power, moved and moved[1]) if eee is not None else _awake()
     slower, low, high, how = _communication(traffic, seconds, moved)
     causes = [("sleeping links", asleep["added"]), *slower]
     if replayed is not None:
@@ -298,11 +298,16 @@ def _awake() -> dict[str, Any]:
 
 
 def _asleep_time(
-    after: Fabric, traffic: Traffic, eee: Eee, flows: Flows | None, power: Mapping[str, PortWatts] | None
+    after: Fabric,
+    traffic: Traffic,
+    eee: Eee,
+    flows: Flows | None,
+    power: Mapping[str, PortWatts] | None,
+    moved: Moved | None,
 ) -> dict[str, Any]:
     """Return the seconds that sleep adds to the run, their bound, the model used, and the figures."""
     seconds = traffic.seconds or 0.0
-    sleep = _sleep(after, traffic, eee, flows)
+    sleep = _sleep(after, traffic, eee, flows, moved)
     hosts = len(after.hosts)
     wait, most = (_waits(after, traffic, by, flows) for by in (sleep.overhead, sleep.most))
     host, ports = int(np.argmax(wait)), np.unique(after.host_link).tolist()
@@ -350,8 +355,11 @@ def _at_hosts(fabric: Fabric, of_pair: NDArray[np.float64]) -> NDArray[np.float6
     return np.concatenate([*both]).astype(np.float64)
 
 
-def _sleep(fabric: Fabric, traffic: Traffic, eee: Eee, flows: Flows | None) -> _Sleep:
-    """Return the effect of sleep by channel, or by cable if both directions sleep together."""
+def _sleep(fabric: Fabric, traffic: Traffic, eee: Eee, flows: Flows | None, moved: Moved | None) -> _Sleep:
+    """Return the effect of sleep by channel, or by cable if both directions sleep together.
+
+    Copies of flooded frames wake ports where `moved` counts them.
+    """
     assert traffic.seconds is not None  # noqa: S101 - the caller has checked
     seconds, hosts = traffic.seconds, len(fabric.hosts)
     channels = 0 if flows is None else len(fabric.tail)
@@ -359,6 +367,8 @@ def _sleep(fabric: Fabric, traffic: Traffic, eee: Eee, flows: Flows | None) -> _
     def carried(volume: NDArray[np.float64]) -> NDArray[np.float64]:
         if flows is not None:
             return flows.add_up(volume[flows.source, flows.destination])
+        if moved is not None and moved.flows.copies is not None:
+            return moved.flows.add_up(volume[moved.flows.source, moved.flows.destination])[: 2 * hosts]
         return _at_hosts(fabric, volume)
 
     messages, volume = carried(traffic.messages), carried(traffic.volume_bytes)

@@ -63,7 +63,7 @@ def networks_of(
     runs = runs or [Run(hosts, traffic.among(hosts)) for hosts in before.networks.values()]
     timed = bool(policies) and traffic.seconds is not None
     waits = [
-        waits_of(after, traffic, eee, flows) if timed and eee is not None and run is None else None
+        waits_of(after, traffic, eee, flows, moved[1]) if timed and eee is not None and run is None else None
         for eee, run in policies
     ]
     total, inner = moved[1].flows.add_up(np.ones(len(moved[1].flows))), slice(2 * len(after.hosts), None)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 ORDERS = 32  # replayed: our choice, of which predict-errors.md says what it is worth
 HELD = 0.05, 0.95  # quantiles: of the added time of random orders, the interval holds nine in ten
 MOST_MESSAGES = 10_000  # replayed per order; if there are more, a part of the run is replayed for the whole
+MOST_COPIES = 100_000  # channels that copies of flooded frames cross, per order: as above
 MOST_PAIRS = 10_000  # that send: even one message of each would be too many
 UNEVEN = 0.1  # standard deviation over mean of a computation between two steps, over ranks and steps
 MOST_SPLIT = 64  # messages of a pair, if the traffic does not say how many
@@ -51,8 +52,9 @@ def replay_orders(
     pair's mean size. In every step a rank computes, sends, and waits for what is sent to it. It computes as long as the
     run over `before` needs to take the traffic's seconds; if the messages alone take longer, all is scaled to these.
 
-    If there are more than MOST_MESSAGES, a part of the steps is replayed. As steps are alike and independent, the whole
-    adds in proportion, and varies by the root of that; what the median of few orders is off by is added to that.
+    If there are more than MOST_MESSAGES, or copies of them on more than MOST_COPIES channels, a part of the steps is
+    replayed. As steps are alike and independent, the whole adds in proportion, and varies by the root of that; what the
+    median of few orders is off by is added to that.
 
     Several networks' `runs`, which `traffic` sums, each have steps and seconds of their own. They begin at once and
     share what channels their paths share; the whole is as long as the last of them.
@@ -64,6 +66,7 @@ def replay_orders(
     sending = [run for run in runs if run.traffic.messages.any()] or [Run(np.arange(len(traffic.messages)), traffic)]
     lasts = np.array([run.traffic.seconds for run in sending], np.float64)
     quiet = awake(afters[0])
+    copies = np.maximum(before.copies, quiet.copies)
     paths_change, sleep = not _alike(before, quiet), [bool(np.isfinite(each.timeout_seconds).any()) for each in afters]
     if not paths_change and not any(sleep):
         counted = [_counted(run.traffic, chance) for run in sending]
@@ -76,6 +79,7 @@ def replay_orders(
     for i in range(orders):
         counted = [_counted(run.traffic, chance) for run in sending]
         share = min(1.0, MOST_MESSAGES / sum(float(count.sum()) for count, _ in counted))
+        share = min(share, MOST_COPIES / max(1.0, sum(float((count * copies).sum()) for count, _ in counted)))
         steps = np.array([steps for _, steps in counted])
         kept = np.array([max(1, round(each * share)) for each in steps.tolist()])
         part = kept / steps

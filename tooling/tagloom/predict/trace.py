@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tagloom.graph.floods import with_copies
 from tagloom.graph.flows import flows_of
 from tagloom.graph.kernel import kernel
+from tagloom.graph.rows import places
 from tagloom.predict.performance import arrival_latency
 from tagloom.records.forecast import Replay
 from tagloom.records.simulation import NEVER, Network
@@ -36,21 +38,36 @@ def awake(network: Network) -> Network:
 
 
 def network_of(
-    fabric: Fabric, routes: Routes, sent: NDArray[np.float64], eee: Eee | None, *, every_link: bool
+    fabric: Fabric,
+    routes: Routes,
+    sent: NDArray[np.float64],
+    eee: Eee | None,
+    *,
+    every_link: bool,
+    floods: bool = False,
 ) -> Network:
     """Return the links that messages cross by the planned paths; `sent` float64[H, H], above 0 where pairs send any.
 
     Channels are numbered as in `Flows`. Links of hosts sleep by `eee`, with `every_link` those between switches too.
-    Raises ValueError if a path is missing.
+    With `floods`, messages to uplinks without an address are copied to all that their flooded frames come to
+    (`with_copies`). Raises ValueError if a path is missing.
     """
     hosts, inner = len(fabric.hosts), len(fabric.tail)
     flows = flows_of(fabric, routes, sent)
+    flows = with_copies(fabric, routes, flows) if floods else flows
+    size = flows.path_end - flows.first[:-1]
+    copies = np.diff(flows.first) - size
     length = np.zeros(hosts * hosts, np.int64)
-    length[flows.source.astype(np.int64) * hosts + flows.destination] = flows.hops + 2  # one channel more than switches
-    path = np.insert(flows.channel.astype(np.int64), flows.first[1:], -1)
+    length[flows.source.astype(np.int64) * hosts + flows.destination] = size + 1 + 2 * copies
+    end = np.cumsum(size + 1 + 2 * copies)
+    begin = end - (size + 1 + 2 * copies)
+    path = np.full(end[-1] if len(end) else 0, -1, np.int64)
+    path[places(begin, size)] = flows.channel[places(flows.first[:-1], size)]
+    spread = np.repeat(begin + size + 1, copies) + 2 * places(np.zeros_like(copies), copies)
+    path[spread] = flows.channel[places(flows.path_end, copies)]
     sleeps = np.arange(2 * hosts + inner) < (2 * hosts + inner if every_link else 2 * hosts)
     sleep, wake, timeout = (eee.sleep_seconds, eee.wake_seconds, eee.timeout_seconds) if eee else (0.0, 0.0, NEVER)
-    return Network(
+    found = Network(
         flows.capacity_bps,
         np.concatenate([np.arange(hosts) + hosts, np.arange(hosts), 2 * hosts + (np.arange(inner) ^ 1)]).astype(
             np.int64
@@ -63,6 +80,35 @@ def network_of(
         np.concatenate([[0], np.cumsum(length)]),
         path,
     )
+    if flows.copies is None:
+        return found
+    child, sibling = _branches(fabric, path, np.repeat(np.arange(len(flows)), end - begin))
+    return found._replace(child=child, sibling=sibling)
+
+
+def _branches(
+    fabric: Fabric, path: NDArray[np.int64], flow: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return child and sibling of each place of `path`, int64[P], of the flow `flow`, int64[P] (`Network`).
+
+    A frame and its copies enter a switch once, and leave it by each of their channels that begins there.
+    """
+    hosts, switches = len(fabric.hosts), len(fabric.switches)
+    nowhere = np.full(hosts, -1)
+    into = np.concatenate([fabric.host_switch, nowhere, fabric.head])[path]
+    out_of = np.concatenate([nowhere, fabric.host_switch, fabric.tail])[path]
+    comes, leaves = (np.flatnonzero((path >= 0) & (at >= 0)) for at in (into, out_of))
+    entered = flow[comes] * switches + into[comes]
+    order = np.argsort(entered)
+    parent = comes[order][np.searchsorted(entered, flow[leaves] * switches + out_of[leaves], sorter=order)]
+    order = np.lexsort((leaves, parent))
+    parent, leaves = parent[order], leaves[order]
+    first = np.ones(len(parent), np.bool_)
+    first[1:] = parent[1:] != parent[:-1]
+    child, sibling = np.full(len(path), -1, np.int64), np.full(len(path), -1, np.int64)
+    child[parent[first]] = leaves[first]
+    sibling[leaves[:-1][~first[1:]]] = leaves[1:][~first[1:]]
+    return child, sibling
 
 
 def replay_run(
@@ -117,7 +163,18 @@ def rank_ends(network: Network, program: Program) -> NDArray[np.float64]:
     full = 8.0 * (program.frame_bytes + program.overhead_bytes)
     head = np.where(program.frames > 1, full, program.wire_bits)
     messages = _Messages(program.wire_bits, head, awaited, rows % ranks)
-    return _replay(network, program, messages, missing, network.hosts, int(np.diff(network.path_start).max()))
+    pair = program.host[rows % ranks] * network.hosts + program.host[program.destination]
+    first_place = np.concatenate([[0], np.cumsum(np.diff(network.path_start)[pair])])
+    return _replay(_with_branches(network), program, messages, missing, network.hosts, first_place)
+
+
+def _with_branches(network: Network) -> Network:
+    """Return the same network with each place's child, where nothing is flooded: the next place of its path."""
+    if len(network.child):
+        return network
+    child = np.where(np.append(network.path[1:], -1) >= 0, np.arange(len(network.path)) + 1, -1)
+    child[network.path < 0] = -1
+    return network._replace(child=child, sibling=np.full_like(network.path, -1))
 
 
 class _Messages(NamedTuple):
@@ -130,13 +187,21 @@ class _Messages(NamedTuple):
 
 
 @kernel
-def _replay(  # noqa: PLR0915 - one compiled loop: split, each part would take all of its arrays
-    network: Network, program: Program, messages: _Messages, missing: NDArray[np.int64], hosts: int, hops: int
+def _replay(  # noqa: C901, PLR0912, PLR0915 - one compiled loop: split, each part would take all of its arrays
+    network: Network,
+    program: Program,
+    messages: _Messages,
+    missing: NDArray[np.int64],
+    hosts: int,
+    place: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Process calls, first frames and last frames in order of time; return the time at which each rank is done."""
+    """Process calls, first frames and last frames in order of time; return the time at which each rank is done.
+
+    `place`, int64[M + 1], is where the hops of each message begin in arrays of all.
+    """
     rate, back, together, latency = network.rate_bps, network.back, network.together, network.latency_seconds
     timeout, sleep, wake = network.timeout_seconds, network.sleep_seconds, network.wake_seconds
-    path_start, path = network.path_start, network.path
+    path_start, path, child, sibling = network.path_start, network.path, network.child, network.sibling
     host, compute, waits = program.host, program.compute_seconds, program.waits
     first_message, destination = program.first_message, program.destination
     bits, head, awaited, source = messages
@@ -145,7 +210,7 @@ def _replay(  # noqa: PLR0915 - one compiled loop: split, each part would take a
     queued, inflow = np.zeros(channels), np.zeros(channels)  # bits at `seen`; bits per second that arrive from then on
     seen, awake = np.zeros(channels), np.zeros(channels)  # the link sends from `awake` on
     empty, flows = np.zeros(channels), np.zeros(channels, np.int64)  # idle from then on; messages that are arriving
-    came, speed = np.zeros((len(bits), hops)), np.zeros((len(bits), hops))  # time and rate at which each reached a link
+    came, speed = np.zeros(place[-1]), np.zeros(place[-1])  # time and rate at which each message reached each link
     step, calling = np.zeros(ranks, np.int64), np.zeros(ranks, np.bool_)
     there = np.zeros((steps, ranks))  # the time of the rank's own call, or of the last message to it
     heap = [(0.0, CALL, 0, 0)]
@@ -163,11 +228,13 @@ def _replay(  # noqa: PLR0915 - one compiled loop: split, each part would take a
             k, d = awaited[m], destination[m]
             a, b = host[source[m]], host[d]
             gone = now
-            onward = False
+            onward, copied = False, False
             if a != b:
-                at = path_start[a * hosts + b] + hop
+                start = path_start[a * hosts + b]
+                at = start + hop
                 c = path[at]
-                onward = path[at + 1] >= 0
+                following, here = child[at], place[m] + hop
+                onward, copied = following >= 0, hop > 0 and path[at - 1] < 0
                 held = min(max(awake[c] - seen[c], 0.0), now - seen[c])
                 served = rate[c] * (now - seen[c] - held)
                 queued[c] = max(0.0, queued[c] + inflow[c] * (now - seen[c]) - served)
@@ -184,23 +251,26 @@ def _replay(  # noqa: PLR0915 - one compiled loop: split, each part would take a
                     queued[c] += bits[m]
                 elif kind == FIRST:
                     alone = begin == now and queued[c] == 0.0
-                    inflow[c] += speed[m, hop]
+                    inflow[c] += speed[here]
                     flows[c] += 1
-                    pace *= speed[m, hop] / (max(inflow[c], rate[c]) if alone else inflow[c])
+                    pace *= speed[here] / (max(inflow[c], rate[c]) if alone else inflow[c])
                     queued[c] += head[m]
                 else:
-                    queued[c] = max(0.0, queued[c] + bits[m] - head[m] - speed[m, hop] * (now - came[m, hop]))
+                    queued[c] = max(0.0, queued[c] + bits[m] - head[m] - speed[here] * (now - came[here]))
                     flows[c] -= 1
-                    inflow[c] = inflow[c] - speed[m, hop] if flows[c] > 0 else 0.0
+                    inflow[c] = inflow[c] - speed[here] if flows[c] > 0 else 0.0
                 gone = begin + queued[c] / rate[c]
                 empty[c] = gone if flows[c] == 0 else np.inf
-                if onward and kind != LAST:
-                    came[m, hop + 1], speed[m, hop + 1] = out + latency[c], pace
-                    heappush(heap, (out + latency[c], FIRST, m, hop + 1))
-                if onward and head[m] < bits[m] and kind != FIRST:
-                    heappush(heap, (gone + latency[c], LAST, m, hop + 1))
+                while following >= 0:
+                    after = following - start
+                    if kind != LAST:
+                        came[place[m] + after], speed[place[m] + after] = out + latency[c], pace
+                        heappush(heap, (out + latency[c], FIRST, m, after))
+                    if head[m] < bits[m] and kind != FIRST:
+                        heappush(heap, (gone + latency[c], LAST, m, after))
+                    following = sibling[following]
                 gone += latency[c]
-            if onward or (kind == FIRST and head[m] < bits[m]):
+            if onward or copied or (kind == FIRST and head[m] < bits[m]):
                 continue
             end[d] = max(end[d], gone)
             if waits:

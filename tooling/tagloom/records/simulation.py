@@ -24,6 +24,9 @@ class Network(NamedTuple):
     latency_seconds  float64[C], from the end of a frame on the wire to when the next node may send it
     path_start     int64[H * H + 1], the offset in `path` of the path of each pair (source * H + destination)
     path           int64[...]
+    child, sibling  int64[...], beside `path`: the first place that takes a frame on from this one, and the next one
+                   that takes a copy from where this does, -1 for none; empty where nothing is flooded. A pair whose
+                   frames flood has each channel of their copies after its path, with -1 before and after each
     buffer_bits    a switch's buffer for frames from one channel; the excess is lost
     pause          802.3x: a switch pauses a channel while its buffer goes from half full to a quarter full
     """
@@ -39,11 +42,22 @@ class Network(NamedTuple):
     path: NDArray[np.int64]
     buffer_bits: float = np.inf
     pause: bool = False
+    child: NDArray[np.int64] = np.empty(0, np.int64)
+    sibling: NDArray[np.int64] = np.empty(0, np.int64)
 
     @property
     def hosts(self) -> int:
         """Return the number of hosts."""
         return round(float(np.sqrt(len(self.path_start) - 1)))
+
+    @property
+    def copies(self) -> NDArray[np.int64]:
+        """Return the channels that copies of a flooded frame of each pair cross beside its path, int64[H, H]."""
+        copy = np.zeros(len(self.path), np.int64)
+        copy[1:] = (self.path[1:] >= 0) & (self.path[:-1] < 0)
+        copy[self.path_start[:-1][np.diff(self.path_start) > 0]] = 0
+        sums = np.concatenate([[0], np.cumsum(copy)])
+        return np.diff(sums[self.path_start]).reshape(self.hosts, self.hosts)
 
 
 class Program(NamedTuple):
