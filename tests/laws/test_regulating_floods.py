@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fabrics import ROOT, make_fabric
 from tagloom import pipeline
 from tagloom.errors import PlanError
-from tagloom.graph.floods import flooded_bytes
+from tagloom.graph.floods import flooded_bytes, load_with_copies
 from tagloom.graph.paths import channel_load
 from tagloom.pipeline.planning import summary_of
 from tagloom.pipeline.timetabling import built, planner
@@ -21,6 +21,8 @@ from tagloom.records.traffic import Traffic
 from tagloom.regulate.choose import RegulateOptions
 from tagloom.regulate.day import TimetableOptions, timetable
 from tagloom.regulate.settings_file import RegulateResult, settings_routes
+from tagloom.route import route
+from test_every_plan_is_what_frames_do import families, graphs
 from test_forecasts_of_floods import loaded_by_frames, with_some_uplinks
 from test_forecasts_of_networks import random_traffic
 from test_networks import with_networks
@@ -130,3 +132,44 @@ def test_a_flood_that_fills_a_hosts_port_is_refused_where_links_are_chosen():
     options = RegulateOptions("static")
     with pytest.raises(PlanError, match=r"h1 receives 1,400,000,000, 150,000,000 too many"):
         pipeline.regulate(fabric, traffic, "auto", "fixed", no_progress, options, time.monotonic)
+
+
+@examples(15)
+@given(
+    st.one_of(graphs(least=3), families()),
+    st.sampled_from(["one network", "networks"]),
+    st.sampled_from(["fixed", "fixed", "renamed"]),
+    st.integers(0, 10_000),
+    st.data(),
+)
+def test_paths_chosen_for_load_carry_every_copy_with_no_more_on_a_channel(fabric, kind, assignment, seed, data):
+    """`--prefer load` with traffic: the busiest channel by all copies is above the bound, and no busier than plain."""
+    fabric = fabric if kind == "one network" else with_networks(data.draw, fabric)
+    assignment = assignment if kind == "one network" else "fixed"
+    fabric = with_some_uplinks(data.draw, fabric)
+    traffic = random_traffic(seed, fabric)
+    words = {"assignment": assignment, "traffic": traffic, "texts": False}
+    try:
+        plain = route(fabric, "auto", assignment)
+        build, proof, _ = pipeline.plan(fabric, ROOT / "templates", prefer="load", **words)
+    except PlanError as refused:
+        event(f"refused: {refused.rule}")
+        return
+    if plain.parent is None or build.routes.parent is None:
+        event("no trees")
+        return
+    found = busiest(fabric, build.state, traffic.volume_bytes)
+    event(f"{kind}: {'floods' if flooded_bytes(fabric, traffic.volume_bytes) else 'none'}")
+    assert summary_of(build, proof)["max_channel_load"] == round(found)
+    assert build.load_bound <= found * (1 + 1e-9)
+    assert found <= load_with_copies(fabric, plain, traffic.volume_bytes).max(initial=0.0) * (1 + 1e-9)
+
+
+def test_copies_are_spread_over_parallel_links():
+    """What h0 floods to h3 has no path between switches, but copies: h1's and h2's bytes take the other link."""
+    fabric = make_fabric("mesh", 2, hosts=4, parallel=2, extra="hosts: {h3: {uplink: true}}\n")
+    volume = np.zeros((8, 8))
+    volume[0, 3], volume[0, 7], volume[1, 5], volume[2, 6] = 3e6, 0.1e6, 2e6, 2e6
+    traffic = Traffic(volume, np.ceil(volume / 1000), 10.0)
+    build, _, _ = pipeline.plan(fabric, ROOT / "templates", prefer="load", traffic=traffic)
+    assert busiest(fabric, build.state, volume) == build.load_bound == pytest.approx(4e6)

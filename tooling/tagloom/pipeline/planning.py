@@ -52,7 +52,7 @@ def summary_of(build: Build, proof: Findings) -> dict[str, Any]:
         volume = build.traffic.volume_bytes
         load = load_by(build.fabric, build.routes, build.assignment)(build.fabric, build.routes, volume)
     if bound is None:
-        bound = load_bound(build.fabric, build.routes, build.assignment, volume)
+        bound = load_bound(build.fabric, build.routes, build.assignment, volume, floods=build.traffic is not None)
     return {
         "name": build.fabric.name,
         "switches": len(build.fabric.switches),
@@ -159,7 +159,8 @@ def plan(  # noqa: PLR0913 - what an operator may choose
     elif prefer == "vlans":
         choices = [(plain, gather(fabric, plain, top) if assignment == "fixed" else plain, None)]
     else:
-        choices = balanced(fabric, plain, assignment, volume, effort, free=routing == "auto" and given is None)
+        free, floods = routing == "auto" and given is None, traffic is not None
+        choices = balanced(fabric, plain, assignment, volume, effort, free=free, floods=floods)
     for number, (plain, routes, bound) in enumerate(choices, start=1):  # noqa: B007 - the one that fits is used below
         try:
             woven = weave(

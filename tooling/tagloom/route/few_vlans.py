@@ -6,12 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tagloom.errors import PlanError
-from tagloom.graph.paths import channel_load
 from tagloom.graph.trees import pruned
 from tagloom.route.choose import route
 from tagloom.route.gather import gather
 from tagloom.route.keep import keep
-from tagloom.route.spread import CLOSE_ENOUGH, distance_bound, spread
+from tagloom.route.spread import CLOSE_ENOUGH, busiest, distance_bound, spread
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,22 +30,31 @@ def own_routes(fabric: Fabric, routing: str, assignment: str, top: int | None = 
 
 
 def balanced(
-    fabric: Fabric, plain: Routes, assignment: str, volume: NDArray[np.float64] | None, effort: int, *, free: bool
+    fabric: Fabric,
+    plain: Routes,
+    assignment: str,
+    volume: NDArray[np.float64] | None,
+    effort: int,
+    *,
+    free: bool,
+    floods: bool = False,
 ) -> list[tuple[Routes, Routes, float | None]]:
     """Return (routes, spread routes, bound) with load spread over parallel links and trees, the least loaded first.
 
     If the routing is `free` to choose and the load of the shape's own routing exceeds what distances require, an order
-    of all channels is tried too: it uses paths that a closed form for few VLANs does not.
+    of all channels is tried too: it uses paths that a closed form for few VLANs does not. With `floods`, copies of what
+    is flooded to uplinks count, and only paths that are trees are compared.
     """
-    chosen = spread(fabric, plain, assignment, volume)
+    chosen = spread(fabric, plain, assignment, volume, floods=floods)
     choices: list[tuple[Routes, Routes, float | None]] = [(plain, chosen.routes, chosen.bound)]
-    load = channel_load(fabric, chosen.routes, volume).max(initial=0.0)
+    load = busiest(fabric, chosen.routes, volume, floods=floods)
     searchable = free and plain.method != "any" and len(fabric.switches) <= SEARCHED_UP_TO
     if searchable and load > CLOSE_ENOUGH * distance_bound(fabric, volume):
         searched = route(fabric, "any", assignment, effort)
-        other = spread(fabric, searched, assignment, volume)
-        less = channel_load(fabric, other.routes, volume).max(initial=0.0)
-        if less * CLOSE_ENOUGH < load:
+        other = spread(fabric, searched, assignment, volume, floods=floods)
+        less = busiest(fabric, other.routes, volume, floods=floods)
+        alike = not floods or (plain.parent is not None) == (searched.parent is not None)
+        if alike and less * CLOSE_ENOUGH < load:
             unit = "host pairs" if volume is None else "bytes"
             why = f"the busiest channel carries {less:,.0f} {unit} where {plain.method} has {load:,.0f}"
             better = replace(other.routes, reason=f"{other.routes.reason}; {why}")

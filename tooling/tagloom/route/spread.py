@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.graph.cycles import find_cycle
+from tagloom.graph.floods import flooded_by, load_with_copies, unflooded_bytes
 from tagloom.graph.integer_programs import solve_program
 from tagloom.graph.paths import channel_load, departures, dependencies, path_lengths, paths_to
 from tagloom.graph.search import all_hops
@@ -43,6 +44,32 @@ class Spread:
 
     routes: Routes
     bound: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Sent:
+    """What hosts send: float64[H, T] to each of the switches with hosts, or [1, T] if all send alike.
+
+    flooded  float64[H], what each floods along its tree besides, over each channel once
+    hears    bool[H, T], whether a frame that a host floods is to come to each of the switches
+    alike    all hosts send alike: one to each host
+    """
+
+    to: NDArray[np.float64]
+    flooded: NDArray[np.float64]
+    hears: NDArray[np.bool_]
+    alike: bool
+
+    def over(self, path: NDArray[np.int32], h: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Return the channels of a tree, its path to each target as int32[T, D], and what host `h` sends over each."""
+        row = 0 if self.alike else h
+        channel, inverse = np.unique(path[path >= 0], return_inverse=True)
+        each = np.repeat(self.to[row], path.shape[1])[path.ravel() >= 0]
+        amount = np.bincount(inverse, each, len(channel)).astype(np.float64)
+        if self.flooded[h]:
+            leading = path[self.hears[h]]
+            amount[np.searchsorted(channel, np.unique(leading[leading >= 0]))] += self.flooded[h]
+        return channel, amount
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +105,12 @@ class _PathChoices:
 
 
 def spread(
-    fabric: Fabric, routes: Routes, assignment: str = "fixed", volume: NDArray[np.float64] | None = None
+    fabric: Fabric,
+    routes: Routes,
+    assignment: str = "fixed",
+    volume: NDArray[np.float64] | None = None,
+    *,
+    floods: bool = False,
 ) -> Spread:
     """Return routes with parallel links and trees chosen per host so that the busiest channel carries little.
 
@@ -88,31 +120,49 @@ def spread(
     next channel still follows from the channel of arrival and both assignments can realise it. Fixed assignment may
     also change single hops of single hosts if the load still exceeds CLOSE_ENOUGH times the bound. With `volume` the
     result is never worse than the choice without it, nor than `routes`. Deterministic, bounded by WORK.
+
+    With `floods`, bytes to uplinks without an address cross every channel of their sender's tree that leads to a host
+    of its network, where paths are trees.
     """
+    floods = floods and volume is not None and routes.parent is not None
     if _too_large(routes, fabric):
         return Spread(routes, _mean_bound(fabric, routes, volume))
     parallel_links = _classes(fabric, routes, merge=assignment == "fixed")
     choices = _path_choices(fabric, routes, parallel_links, others=assignment == "fixed")
-    bound, start = _bound(fabric, routes, choices, volume)
+    sent = _towards(fabric, choices.targets, volume, floods=floods)
+    bound, start = _bound(fabric, routes, choices, volume, sent)
     if assignment != "fixed" and departures(fabric, routes) is None:
         return Spread(routes, bound)
+    pairs = _towards(fabric, choices.targets, None)
     found = [
         routes,
-        _chosen(fabric, routes, parallel_links, choices, assignment, None, bound if volume is None else 0.0),
+        _chosen(fabric, routes, parallel_links, choices, assignment, pairs, bound if volume is None else 0.0),
     ]
     if volume is not None:
-        found.append(_chosen(fabric, routes, parallel_links, choices, assignment, volume, bound))
+        found.append(_chosen(fabric, routes, parallel_links, choices, assignment, sent, bound))
     if start is not None:
-        found.append(_chosen(fabric, routes, parallel_links, choices, assignment, volume, bound, start))
-    most = [float(channel_load(fabric, r, volume).max(initial=0.0)) for r in found]
+        found.append(_chosen(fabric, routes, parallel_links, choices, assignment, sent, bound, start))
+    most = [busiest(fabric, r, volume, floods=floods) for r in found]
     best = found[next(i for i, load in enumerate(most) if load <= min(most) * (1 + 1e-9))]
     if find_cycle(len(fabric.tail), *dependencies(fabric, best)):
         raise ValueError("channels chosen from classes without a cycle closed one")
     return Spread(best, bound)
 
 
+def busiest(fabric: Fabric, routes: Routes, volume: NDArray[np.float64] | None, *, floods: bool) -> float:
+    """Return the load of the busiest channel, units of channel_load; with `floods`, of all copies along trees."""
+    if floods and volume is not None and routes.parent is not None:
+        return float(load_with_copies(fabric, routes, volume).max(initial=0.0))
+    return float(channel_load(fabric, routes, volume).max(initial=0.0))
+
+
 def load_bound(
-    fabric: Fabric, routes: Routes, assignment: str = "fixed", volume: NDArray[np.float64] | None = None
+    fabric: Fabric,
+    routes: Routes,
+    assignment: str = "fixed",
+    volume: NDArray[np.float64] | None = None,
+    *,
+    floods: bool = False,
 ) -> float:
     """Return a lower bound on the load of the busiest channel over all choices of `spread`; units of channel_load.
 
@@ -120,7 +170,7 @@ def load_bound(
     share staying whole (VLAN trees hold one parallel link of a hop; renamed in-ports flood to one, or frames are
     duplicated). If hosts may choose among trees, it is a program with fractional choices, parallel links pooled and,
     without `volume`, whole shares on a parallel link. Paths by destination are bounded as the trees that they are
-    backwards.
+    backwards, without copies of what `floods`: those only raise it.
     """
     if assignment == "pinned":
         backwards = volume.T if volume is not None else None
@@ -128,9 +178,9 @@ def load_bound(
     if _too_large(routes, fabric):
         return _mean_bound(fabric, routes, volume)
     parallel_links = _classes(fabric, routes, merge=assignment == "fixed")
-    return _bound(fabric, routes, _path_choices(fabric, routes, parallel_links, others=assignment == "fixed"), volume)[
-        0
-    ]
+    choices = _path_choices(fabric, routes, parallel_links, others=assignment == "fixed")
+    counted = floods and volume is not None and routes.parent is not None
+    return _bound(fabric, routes, choices, volume, _towards(fabric, choices.targets, volume, floods=counted))[0]
 
 
 # --- what is free ----------------------------------------------------------------------------------------------------
@@ -263,49 +313,50 @@ def _acyclic(
 # --- how low it can get ----------------------------------------------------------------------------------------------
 
 
-def _towards(fabric: Fabric, targets: NDArray[np.int32], volume: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """Return what each host sends to each switch with hosts: float64[H, T], or [1, T] if all send alike.
+def _towards(
+    fabric: Fabric, targets: NDArray[np.int32], volume: NDArray[np.float64] | None, *, floods: bool = False
+) -> _Sent:
+    """Return what each host sends to each switch with hosts, and what it floods; without `volume` all send alike.
 
     Without `volume` a host also counts one for itself at its own switch, which crosses no channel.
     """
-    column = np.searchsorted(targets, fabric.host_switch)
+    column, hosts = np.searchsorted(targets, fabric.host_switch), len(fabric.hosts)
+    flooded, hears = np.zeros(hosts), np.zeros((hosts, len(targets)), np.bool_)
     if volume is None:
-        return np.bincount(column, minlength=len(targets)).astype(np.float64)[None]
-    sent = np.zeros((len(fabric.hosts), len(targets)))
+        return _Sent(np.bincount(column, minlength=len(targets)).astype(np.float64)[None], flooded, hears, alike=True)
+    if floods:
+        flooded, volume = flooded_by(fabric, volume), unflooded_bytes(fabric, volume)
+        for mine in fabric.networks.values():
+            hears[mine[:, None], column[mine][None, :]] = True
+    sent = np.zeros((hosts, len(targets)))
     np.add.at(sent.T, column, volume.T)
-    return sent
+    return _Sent(sent, flooded, hears, alike=False)
 
 
-def _scale(fabric: Fabric, volume: NDArray[np.float64] | None) -> NDArray[np.float64]:
+def _scale(fabric: Fabric, *, alike: bool) -> NDArray[np.float64]:
     """Return the weight of a unit on each channel: for bytes, scaled to 1 Gb/s of capacity."""
-    if volume is None:
+    if alike:
         return np.ones(len(fabric.tail))
     return 1000.0 / np.repeat(np.array([link.capacity_mbps() for link in fabric.links], np.float64), 2)
 
 
 def _bound(
-    fabric: Fabric, routes: Routes, choices: _PathChoices, volume: NDArray[np.float64] | None
+    fabric: Fabric, routes: Routes, choices: _PathChoices, volume: NDArray[np.float64] | None, sent: _Sent
 ) -> tuple[float, NDArray[np.int64] | None]:
     """Return the bound and, with `volume` and several paths, the path of each host in a solution that attains it."""
-    hop, up, scale = _hops(fabric), fabric.channel_up, _scale(fabric, volume)
+    hop, up, scale = _hops(fabric), fabric.channel_up, _scale(fabric, alike=volume is None)
     hops = int(hop.max(initial=-1)) + 1
     if not hops:
         return 0.0, None
     room = np.bincount(hop[up], 1.0 / scale[up], hops).astype(np.float64)  # capacity of a hop, all parallel links
     parallel_links, fastest = np.bincount(hop[up], minlength=hops), np.full(hops, np.inf)
     np.minimum.at(fastest, hop[up], scale[up])
-    sent = _towards(fabric, choices.targets, volume)
     # Without bytes the `count` hosts of a switch are alike. A share is [path, hop]: what crosses each hop.
     kinds, count = np.unique(fabric.host_switch, return_counts=True)
     if volume is not None:
         kinds, count = fabric.host_switch, np.ones(len(fabric.hosts), np.int64)
     share = [
-        np.stack(
-            [
-                _load_per_hop(hop, choices.path[o], sent[min(i, len(sent) - 1)], hops)
-                for o in np.flatnonzero(choices.root == s)
-            ]
-        )
+        np.stack([_load_per_hop(hop, choices.path[o], sent, i, hops) for o in np.flatnonzero(choices.root == s)])
         for i, s in enumerate(kinds.tolist())
     ]
     certain = np.stack([rows.min(axis=0) for rows in share])  # on any path that the host may take
@@ -334,7 +385,7 @@ def distance_bound(fabric: Fabric, volume: NDArray[np.float64] | None = None) ->
     hops = all_hops(n, fabric.tail[up], fabric.head[up])[np.ix_(fabric.host_switch, fabric.host_switch)]
     hops = np.where(np.isfinite(hops), hops, 0.0)
     crossed = hops.sum() if volume is None else (hops * volume).sum()
-    return float(crossed / (1.0 / _scale(fabric, volume)[up]).sum())
+    return float(crossed / (1.0 / _scale(fabric, alike=volume is None)[up]).sum())
 
 
 def any_bound(fabric: Fabric, volume: NDArray[np.float64] | None = None) -> float:
@@ -347,7 +398,7 @@ def any_bound(fabric: Fabric, volume: NDArray[np.float64] | None = None) -> floa
     demand = np.zeros((n, n))
     np.add.at(demand, (fabric.host_switch[:, None], fabric.host_switch[None, :]), amount)
     np.fill_diagonal(demand, 0.0)
-    room = np.bincount(fabric.tail[up], 1.0 / _scale(fabric, volume)[up], n)
+    room = np.bincount(fabric.tail[up], 1.0 / _scale(fabric, alike=volume is None)[up], n)
     most = np.maximum(demand.sum(axis=0), demand.sum(axis=1))
     at_switch = np.max(most[room > 0] / room[room > 0], initial=0.0)
     best = max(float(at_switch), distance_bound(fabric, volume))
@@ -356,7 +407,7 @@ def any_bound(fabric: Fabric, volume: NDArray[np.float64] | None = None) -> floa
 
 def _mean_bound(fabric: Fabric, routes: Routes, volume: NDArray[np.float64] | None) -> float:
     """Return the largest mean of a hop over its parallel links: the only bound for fabrics too large for the others."""
-    hop, up, scale = _hops(fabric), fabric.channel_up, _scale(fabric, volume)
+    hop, up, scale = _hops(fabric), fabric.channel_up, _scale(fabric, alike=volume is None)
     carried = np.bincount(hop, channel_load(fabric, routes, volume) / scale)
     room = np.bincount(hop[up], 1.0 / scale[up], len(carried))
     mean = float(np.max(carried[room > 0] / room[room > 0], initial=0.0))
@@ -368,10 +419,10 @@ def _too_large(routes: Routes, fabric: Fabric) -> bool:
 
 
 def _load_per_hop(
-    hop: NDArray[np.int64], path: NDArray[np.int32], sent: NDArray[np.float64], hops: int
+    hop: NDArray[np.int64], path: NDArray[np.int32], sent: _Sent, h: int, hops: int
 ) -> NDArray[np.float64]:
-    target, step = np.nonzero(path >= 0)
-    return np.bincount(hop[path[target, step]], sent[target], hops).astype(np.float64)
+    channel, amount = sent.over(path, h)
+    return np.bincount(hop[channel], amount, hops).astype(np.float64)
 
 
 def _whole_shares(share: NDArray[np.float64], parallel_links: int) -> float:
@@ -448,7 +499,7 @@ def _chosen(
     parallel_links: _ParallelLinks,
     choices: _PathChoices,
     assignment: str,
-    volume: NDArray[np.float64] | None,
+    sent: _Sent,
     bound: float,
     start: NDArray[np.int64] | None = None,
 ) -> Routes:
@@ -459,25 +510,23 @@ def _chosen(
     layers = int(parallel_links.size.max(initial=1))
     if choices.path.size * layers > WORK or not len(fabric.tail):
         return routes
-    scale, sent = np.append(_scale(fabric, volume), 0.0), _towards(fabric, choices.targets, volume)
+    scale = np.append(_scale(fabric, alike=sent.alike), 0.0)
     channels, hosts = len(fabric.tail), len(fabric.hosts)
     placed = _placed(parallel_links, choices, layers)  # [O, layers, T, D]
     uses: dict[tuple[int, int], tuple[NDArray[np.int32], NDArray[np.float64]]] = {}
 
     def usage(h: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Return the channels and scaled loads of every (path, layer) of a host, padded with channel number C."""
-        key = (h if volume is not None else -1, int(fabric.host_switch[h]))
+        key = (-1 if sent.alike else h, int(fabric.host_switch[h]))
         if key not in uses:
             mine = np.flatnonzero(choices.root == fabric.host_switch[h])
-            rows = placed[mine].reshape(len(mine) * layers, -1)
-            weight = np.repeat(sent[h if volume is not None else 0], placed.shape[3])
-            flat = [np.unique(row[row >= 0], return_inverse=True) for row in rows]
+            flat = [sent.over(tree, h) for tree in placed[mine].reshape(len(mine) * layers, *placed.shape[2:])]
             longest = max((len(channel) for channel, _ in flat), default=0)
-            channel_of = np.full((len(rows), longest), channels, np.int32)
-            amount = np.zeros((len(rows), longest))
-            for r, (channel, inverse) in enumerate(flat):
+            channel_of = np.full((len(flat), longest), channels, np.int32)
+            amount = np.zeros((len(flat), longest))
+            for r, (channel, crossing) in enumerate(flat):
                 channel_of[r, : len(channel)] = channel
-                amount[r, : len(channel)] = np.bincount(inverse, weight[rows[r] >= 0], len(channel))
+                amount[r, : len(channel)] = crossing
             uses[key] = channel_of, amount * scale[channel_of]
         return uses[key]
 
@@ -595,7 +644,7 @@ def _hop_by_hop(
     fabric: Fabric,
     parallel_links: _ParallelLinks,
     rows: NDArray[np.int32],
-    sent: NDArray[np.float64],
+    sent: _Sent,
     targets: NDArray[np.int32],
     scale: NDArray[np.float64],
     bound: float,
@@ -604,11 +653,15 @@ def _hop_by_hop(
     rows = rows.copy()
     hosts, switches = rows.shape
     beyond = np.zeros((hosts, switches))  # the traffic that enters each switch along the host's tree
-    beyond[:, targets] = sent
+    beyond[:, targets] = sent.to
+    leads = np.zeros((hosts, switches), np.bool_)  # to switches that hear what the host floods
+    leads[:, targets] = sent.hears
     steps = path_lengths(fabric, Routes("", "", np.arange(hosts, dtype=np.int32), fabric.host_switch, rows))
     for level in range(int(steps.max(initial=0)), 0, -1):
         h, s = np.nonzero(steps == level)
         np.add.at(beyond, (h, fabric.tail[rows[h, s]]), beyond[h, s])
+        np.logical_or.at(leads, (h, fabric.tail[rows[h, s]]), leads[h, s])
+    beyond += sent.flooded[:, None] * leads
     going = rows >= 0
     load = np.bincount(rows[going], beyond[going] * scale[rows[going]], len(fabric.tail))
     for _ in range(max(1, WORK // max(1, rows.size))):
