@@ -8,7 +8,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from fabrics import make_fabric
-from tagloom.errors import PlanError
+from tagloom.errors import InputError, PlanError
 from tagloom.graph.floods import flooded_bytes
 from tagloom.lab.dataplane import Dataplane
 from tagloom.predict.floods import counted_floods
@@ -131,6 +131,20 @@ def test_a_copy_wakes_the_ports_that_hear_it():
         assert share["h1"] == share["h4"] == (share["h5"] if floods else 1.0)
         saved.append(found.eee_saved_watts.value)
     assert saved[1] < saved[0]
+
+
+def test_copies_that_a_host_cannot_hear_in_the_time_are_refused():
+    """What h1 sends to h4 fits into a second; with copies of what h0 sends to the gateway it does not."""
+    fabric = make_fabric("mesh", 3, hosts=2, extra="hosts: {h5: {uplink: true}}\n", model="powerconnect-5548")
+    build, _, _ = planned(fabric)
+    volume = np.zeros((6, 6))
+    volume[0, 5] = volume[1, 4] = 75e6
+    traffic = Traffic(volume, volume / 1000, 1.0)
+    plain, copied = (move(fabric, build.routes, traffic, floods=floods) for floods in (False, True))
+    predict(fabric, fabric, traffic, moved=(plain, plain))
+    refused = r"^traffic: .* over the link of h4, receiving, in 1 s, actual 150000000 bytes, with copies of what floods"
+    with pytest.raises(InputError, match=refused):
+        predict(fabric, fabric, traffic, moved=(copied, copied))
 
 
 def test_a_forecast_says_what_it_counts_of_floods(tmp_path, answer):

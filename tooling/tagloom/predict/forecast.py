@@ -373,7 +373,7 @@ def _sleep(fabric: Fabric, traffic: Traffic, eee: Eee, flows: Flows | None, move
 
     messages, volume = carried(traffic.messages), carried(traffic.volume_bytes)
     busy = 8.0 * volume / _rates(fabric, channels)
-    _fits(fabric, volume, seconds)
+    _fits(fabric, volume, seconds, with_copies=moved is not None and moved.flows.copies is not None)
     if eee.together:
         back = np.concatenate(
             [np.arange(hosts) + hosts, np.arange(hosts), 2 * hosts + (np.arange(channels) ^ 1)]
@@ -395,14 +395,15 @@ def _rates(fabric: Fabric, channels: int) -> NDArray[np.float64]:
     return np.concatenate([np.full(2 * len(fabric.hosts), HOST_BPS), inner])
 
 
-def _fits(fabric: Fabric, volume: NDArray[np.float64], seconds: float) -> None:
+def _fits(fabric: Fabric, volume: NDArray[np.float64], seconds: float, *, with_copies: bool = False) -> None:
     """Raise InputError with a finding for each channel whose bytes do not fit into the time."""
+    counted = ", with copies of what floods to uplinks" if with_copies else ""
     rate = _rates(fabric, len(volume) - 2 * len(fabric.hosts))
     findings = [
         Finding(
             "traffic",
             f"at most {seconds * rate[c] / 8:.0f} bytes over {_name(fabric, int(c))} in {seconds:g} s",
-            f"{volume[c]:.0f} bytes (a negative gap between messages)",
+            f"{volume[c]:.0f} bytes{counted} (a negative gap between messages)",
         )
         for c in np.flatnonzero(8.0 * volume / rate > seconds)
     ]
