@@ -25,6 +25,7 @@ from tagloom.records.timetable import Watch
 
 MIDNIGHT = datetime(2026, 11, 20, 0, 1, tzinfo=UTC).timestamp()
 HOUR = 3600.0
+PART = 3  # hours, of a day of nine, that each couple sends
 #: of the three hosts of s0, two at a time send to s1, over two links: any paths lead one of these couples over one link
 COUPLES = (("h0", "h1"), ("h0", "h2"), ("h1", "h2"))
 TIMETABLE = """\
@@ -42,7 +43,7 @@ class BusyClock(FastClock):
 
     def sleep(self, seconds):
         hour = (self.at - MIDNIGHT) / HOUR
-        couple = COUPLES[int(hour // 8) % 3]
+        couple = COUPLES[int(hour // PART) % 3]
         pairs = [(a, b) for a, b in zip(couple, ("h3", "h4"), strict=True)]
         process.ping(self.lab, pairs=pairs * 300)
         super().sleep(seconds)
@@ -95,7 +96,7 @@ def test_paths_follow_a_day_of_shifting_traffic_and_no_frame_is_lost(home):
         process.traffic(lab, "start")
 
     def note(at):
-        shared.append(together(lab, COUPLES[min(int((at - MIDNIGHT - 1) / HOUR // 8), 2)]))
+        shared.append(together(lab, COUPLES[min(int((at - MIDNIGHT - 1) / HOUR // PART), 2)]))
 
     def day(begins, *actions):
         clock = BusyClock(MIDNIGHT + begins * HOUR, [(MIDNIGHT + hour * HOUR, what) for hour, what in actions])
@@ -105,7 +106,7 @@ def test_paths_follow_a_day_of_shifting_traffic_and_no_frame_is_lost(home):
                 controller.run()
             return memory.standing()
 
-    standing = day(0, (0.5, begin), (0.5, note), (8, note), (16, note), (24, note))
+    standing = day(0, (0.5, begin), (0.5, note), *((PART * part, note) for part in (1, 2, 3)))
     report = process.traffic(lab, "stop")
     assert shared == [2, 1, 1, 1]  # at first both share a channel; then, whoever sends, each has one of its own
     assert {kind: report[kind] for kind in ("lost", "duplicated", "flooded", "overheard", "storms")} == dict.fromkeys(
@@ -131,7 +132,7 @@ def test_paths_follow_a_day_of_shifting_traffic_and_no_frame_is_lost(home):
     # who only wants proposals gets one, and nothing is sent
     (home / "day.yml").write_text(TIMETABLE.replace("auto", "propose"))
     apart = next(n for n, couple in enumerate(COUPLES) if together(lab, couple) == 2)  # of three over two links
-    day(48 + 8 * apart, (50.5 + 8 * apart, lambda _: None))
+    day(45 + PART * apart, (47.5 + PART * apart, lambda _: None))
     proposals = [line for line in told if "could be" in line]
     assert len(proposals) == 1
     assert proposals[0].endswith("; reweave: auto does it")
