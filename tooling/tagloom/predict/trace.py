@@ -81,7 +81,7 @@ def network_of(
         path,
     )
     if flows.copies is None:
-        return found
+        return _with_branches(found)
     child, sibling = _branches(fabric, path, np.repeat(np.arange(len(flows)), end - begin))
     return found._replace(child=child, sibling=sibling)
 

@@ -61,14 +61,16 @@ class _Sent:
     alike: bool
 
     def over(self, path: NDArray[np.int32], h: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return the channels of a tree, its path to each target as int32[T, D], and what host `h` sends over each."""
-        row = 0 if self.alike else h
-        channel, inverse = np.unique(path[path >= 0], return_inverse=True)
-        each = np.repeat(self.to[row], path.shape[1])[path.ravel() >= 0]
-        amount = np.bincount(inverse, each, len(channel)).astype(np.float64)
+        """Return what host `h` sends over channels of a tree, its path to each target as int32[T, D]: to be added up.
+
+        A channel is there once for each target behind it, and once for what is flooded.
+        """
+        row, going = 0 if self.alike else h, path >= 0
+        channel, amount = path[going], np.repeat(self.to[row], path.shape[1])[going.ravel()]
         if self.flooded[h]:
-            leading = path[self.hears[h]]
-            amount[np.searchsorted(channel, np.unique(leading[leading >= 0]))] += self.flooded[h]
+            leading = np.unique(path[self.hears[h]][going[self.hears[h]]])
+            channel = np.concatenate([channel, leading])
+            amount = np.concatenate([amount, np.full(len(leading), self.flooded[h])])
         return channel, amount
 
 
@@ -124,13 +126,13 @@ def spread(
     With `floods`, bytes to uplinks without an address cross every channel of their sender's tree that leads to a host
     of its network, where paths are trees.
     """
-    floods = floods and volume is not None and routes.parent is not None
+    floods = floods and routes.parent is not None
     if _too_large(routes, fabric):
         return Spread(routes, _mean_bound(fabric, routes, volume))
     parallel_links = _classes(fabric, routes, merge=assignment == "fixed")
     choices = _path_choices(fabric, routes, parallel_links, others=assignment == "fixed")
     sent = _towards(fabric, choices.targets, volume, floods=floods)
-    bound, start = _bound(fabric, routes, choices, volume, sent)
+    bound, start = _bound(fabric, routes, choices, sent)
     if assignment != "fixed" and departures(fabric, routes) is None:
         return Spread(routes, bound)
     pairs = _towards(fabric, choices.targets, None)
@@ -179,8 +181,8 @@ def load_bound(
         return _mean_bound(fabric, routes, volume)
     parallel_links = _classes(fabric, routes, merge=assignment == "fixed")
     choices = _path_choices(fabric, routes, parallel_links, others=assignment == "fixed")
-    counted = floods and volume is not None and routes.parent is not None
-    return _bound(fabric, routes, choices, volume, _towards(fabric, choices.targets, volume, floods=counted))[0]
+    copied = floods and routes.parent is not None
+    return _bound(fabric, routes, choices, _towards(fabric, choices.targets, volume, floods=copied))[0]
 
 
 # --- what is free ----------------------------------------------------------------------------------------------------
@@ -341,10 +343,10 @@ def _scale(fabric: Fabric, *, alike: bool) -> NDArray[np.float64]:
 
 
 def _bound(
-    fabric: Fabric, routes: Routes, choices: _PathChoices, volume: NDArray[np.float64] | None, sent: _Sent
+    fabric: Fabric, routes: Routes, choices: _PathChoices, sent: _Sent
 ) -> tuple[float, NDArray[np.int64] | None]:
-    """Return the bound and, with `volume` and several paths, the path of each host in a solution that attains it."""
-    hop, up, scale = _hops(fabric), fabric.channel_up, _scale(fabric, alike=volume is None)
+    """Return the bound and, with bytes and several paths, the path of each host in a solution that attains it."""
+    hop, up, scale = _hops(fabric), fabric.channel_up, _scale(fabric, alike=sent.alike)
     hops = int(hop.max(initial=-1)) + 1
     if not hops:
         return 0.0, None
@@ -353,7 +355,7 @@ def _bound(
     np.minimum.at(fastest, hop[up], scale[up])
     # Without bytes the `count` hosts of a switch are alike. A share is [path, hop]: what crosses each hop.
     kinds, count = np.unique(fabric.host_switch, return_counts=True)
-    if volume is not None:
+    if not sent.alike:
         kinds, count = fabric.host_switch, np.ones(len(fabric.hosts), np.int64)
     share = [
         np.stack([_load_per_hop(hop, choices.path[o], sent, i, hops) for o in np.flatnonzero(choices.root == s)])
@@ -365,13 +367,14 @@ def _bound(
         best = max(best, _whole_shares(np.repeat(certain[:, h], count), int(parallel_links[h])) * float(fastest[h]))
     start: NDArray[np.int64] | None = None
     if any(len(rows) > 1 for rows in share):
-        alike, whole = volume is None, routes.parent is not None
-        least, taken = _program(share, count, room, fastest, parallel_links if alike and whole else None, whole=whole)
+        whole = routes.parent is not None
+        of_hop = parallel_links if sent.alike and whole else None
+        least, taken = _program(share, count, room, fastest, of_hop, whole=whole)
         best = max(best, least)
-        if taken is not None and not alike:
+        if taken is not None and not sent.alike:
             after = np.cumsum([len(rows) for rows in share])
             start = np.array([int(np.argmax(part)) for part in np.split(taken, after[:-1])], np.int64)
-    return float(np.ceil(best - 1e-6)) if volume is None else best, start
+    return float(np.ceil(best - 1e-6)) if sent.alike else best, start
 
 
 def distance_bound(fabric: Fabric, volume: NDArray[np.float64] | None = None) -> float:
@@ -520,13 +523,14 @@ def _chosen(
         key = (-1 if sent.alike else h, int(fabric.host_switch[h]))
         if key not in uses:
             mine = np.flatnonzero(choices.root == fabric.host_switch[h])
-            flat = [sent.over(tree, h) for tree in placed[mine].reshape(len(mine) * layers, *placed.shape[2:])]
-            longest = max((len(channel) for channel, _ in flat), default=0)
+            parts = [sent.over(tree, h) for tree in placed[mine].reshape(len(mine) * layers, *placed.shape[2:])]
+            flat = [(np.unique(channel, return_inverse=True), part) for channel, part in parts]
+            longest = max((len(channel) for (channel, _), _ in flat), default=0)
             channel_of = np.full((len(flat), longest), channels, np.int32)
             amount = np.zeros((len(flat), longest))
-            for r, (channel, crossing) in enumerate(flat):
+            for r, ((channel, inverse), part) in enumerate(flat):
                 channel_of[r, : len(channel)] = channel
-                amount[r, : len(channel)] = crossing
+                amount[r, : len(channel)] = np.bincount(inverse, part, len(channel))
             uses[key] = channel_of, amount * scale[channel_of]
         return uses[key]
 
@@ -654,14 +658,16 @@ def _hop_by_hop(
     hosts, switches = rows.shape
     beyond = np.zeros((hosts, switches))  # the traffic that enters each switch along the host's tree
     beyond[:, targets] = sent.to
-    leads = np.zeros((hosts, switches), np.bool_)  # to switches that hear what the host floods
-    leads[:, targets] = sent.hears
+    floods = np.flatnonzero(sent.flooded)
+    leads = np.zeros((len(floods), switches), np.bool_)  # to switches that hear what a host floods
+    leads[:, targets] = sent.hears[floods]
     steps = path_lengths(fabric, Routes("", "", np.arange(hosts, dtype=np.int32), fabric.host_switch, rows))
     for level in range(int(steps.max(initial=0)), 0, -1):
         h, s = np.nonzero(steps == level)
         np.add.at(beyond, (h, fabric.tail[rows[h, s]]), beyond[h, s])
-        np.logical_or.at(leads, (h, fabric.tail[rows[h, s]]), leads[h, s])
-    beyond += sent.flooded[:, None] * leads
+        f, s = np.nonzero(steps[floods] == level)
+        np.logical_or.at(leads, (f, fabric.tail[rows[floods[f], s]]), leads[f, s])
+    beyond[floods] += sent.flooded[floods, None] * leads
     going = rows >= 0
     load = np.bincount(rows[going], beyond[going] * scale[rows[going]], len(fabric.tail))
     for _ in range(max(1, WORK // max(1, rows.size))):
