@@ -21,9 +21,6 @@ from timetable import RANKS, program
 
 from tagloom.adapters.snmp import Snmp
 from tagloom.adapters.timetable_memory import TimetableMemory
-from tagloom.apply.abort import JOURNAL, LOCK
-from tagloom.apply.journal import Journal
-from tagloom.apply.lock import FabricLock
 from tagloom.apply.playbook import Ansible
 from tagloom.apply.site import Site
 from tagloom.graph.flows import flows_of
@@ -33,7 +30,7 @@ from tagloom.lab.mib import FRAME_OCTETS
 from tagloom.observe import observe_all
 from tagloom.operate.clock import LoadProbe, TimetableController
 from tagloom.operate.reweave_watch import ReweaveWatch
-from tagloom.operate.waves import ApplyContext
+from tagloom.operate.waves import ApplyContext, open_context
 from tagloom.pipeline.planning import plan
 from tagloom.read import fabric_of as fabric_at
 from tagloom.read import read_snmp_settings
@@ -207,10 +204,8 @@ class QuickClock:
 @contextlib.contextmanager
 def apply_context(site: Site) -> Iterator[ApplyContext]:
     """Take the fabric's lock and open its journal, as `tagloom run` does for each change."""
-    home = site.home
-    with Ansible(site) as ansible, FabricLock(home / LOCK, "day", print) as lock, Journal(home / JOURNAL) as journal:
-        journal.interrupt()
-        yield ApplyContext(ansible, journal, lock)
+    with Ansible(site) as ansible, open_context(ansible, "day", print) as context:
+        yield context
 
 
 def live(home: Path) -> tuple[QuickClock, list[str]]:

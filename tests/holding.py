@@ -2,17 +2,12 @@
 
 import contextlib
 
-from tagloom.apply.abort import JOURNAL, LOCK
-from tagloom.apply.journal import Journal
-from tagloom.apply.lock import FabricLock
 from tagloom.apply.playbook import Ansible
-from tagloom.operate.waves import ApplyContext
+from tagloom.operate.waves import open_context
 
 
 @contextlib.contextmanager
 def context(site):
     """Take the fabric's lock and open its journal, as the command does."""
-    home = site.home
-    with Ansible(site) as ansible, FabricLock(home / LOCK, "test", print) as lock, Journal(home / JOURNAL) as journal:
-        journal.interrupt()
-        yield ApplyContext(ansible, journal, lock)
+    with Ansible(site) as ansible, open_context(ansible, "test", print) as held:
+        yield held

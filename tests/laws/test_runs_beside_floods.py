@@ -20,22 +20,15 @@ from tagloom.records.simulation import Program, joined_programs
 from test_every_plan_is_what_frames_do import families, graphs
 from test_forecasts_of_floods import with_some_uplinks
 from test_networks import planned, with_networks
+from test_runs_of_networks import random_program
 from test_uplinks import behind
 from thinned import examples
 
 
 def messages(chance, hosts):
-    """Draw a program of some hosts: steps in which each computes, and sends one frame to some of the others."""
-    steps, ranks = int(chance.integers(1, 4)), len(hosts)
-    sent = [
-        (k, r, [d for d in range(ranks) if d != r and chance.random() < 0.6])
-        for k in range(steps)
-        for r in range(ranks)
-    ]
-    to = [d for _, _, others in sent for d in others]
-    first = np.concatenate([[0], np.cumsum([len(others) for _, _, others in sent])]).astype(np.int64)
-    size = chance.uniform(100, 1400, len(to))
-    return Program(hosts, chance.exponential(10e-6, (steps, ranks)), first, np.array(to, np.int64), size)
+    """Draw a program of some hosts, of messages of one frame each."""
+    steps = int(chance.integers(1, 4))
+    return random_program(chance, hosts, steps, 0.6, 10e-6, lambda count: chance.uniform(100, 1400, count))
 
 
 def ends_of_frames(fabric, state, program):  # noqa: C901 - one loop over events of four kinds

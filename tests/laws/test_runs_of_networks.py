@@ -62,18 +62,23 @@ def test_a_port_that_networks_share_carries_the_bytes_of_all_of_them(fabric, see
 
 
 def messages(draw, hosts):
-    """Draw a program of some hosts: steps in which each computes, and sends one frame to some of the others."""
+    """Draw a program of some hosts, of messages of one frame, all alike."""
     steps, chance = draw(st.integers(1, 4)), np.random.default_rng(draw(st.integers(0, 10_000)))
+    return random_program(chance, hosts, steps, 0.5, 20e-6, lambda count: np.full(count, float(FRAME_BYTES)))
+
+
+def random_program(chance, hosts, steps, share, compute_seconds, sizes):
+    """Make a program of some hosts: steps in which each computes, and sends a message to a share of the others."""
     ranks = len(hosts)
     sent = [
-        (k, r, [d for d in range(ranks) if d != r and chance.random() < 0.5])
+        (k, r, [d for d in range(ranks) if d != r and chance.random() < share])
         for k in range(steps)
         for r in range(ranks)
     ]
     to = [d for _, _, others in sent for d in others]
     first = np.concatenate([[0], np.cumsum([len(others) for _, _, others in sent])]).astype(np.int64)
-    compute = chance.exponential(20e-6, (steps, ranks))
-    return Program(hosts, compute, first, np.array(to, np.int64), np.full(len(to), float(FRAME_BYTES)))
+    size = sizes(len(to))
+    return Program(hosts, chance.exponential(compute_seconds, (steps, ranks)), first, np.array(to, np.int64), size)
 
 
 @examples(12)
