@@ -16,6 +16,7 @@ from tagloom.apply.run_states import DONE, INTERRUPTED, LEFT, RUNNING, Move
 from tagloom.apply.scheduled_reloads import Armed, ScheduledReload, ScheduledReloads
 from tagloom.apply.typed_lines import Typed, TypedLines, typed
 from tagloom.errors import DeviceError, InputError, PlanError
+from tagloom.operate.status import sent_log
 
 
 @pytest.fixture
@@ -378,6 +379,20 @@ def test_typed_lines_are_known_with_what_became_of_them(journal):
     assert (refused.lines, refused.sent, refused.error) == (("three", "bad", "four"), 1, "unknown command")
     assert (under_way.switch, under_way.ended, under_way.sent) == ("s2", None, 0)
     assert since <= good.began <= good.ended <= refused.began <= refused.ended <= time.time()
+
+
+def test_the_log_keeps_the_order_of_what_began_within_one_second(journal):
+    at = int(time.time())
+    for name, since in (("first", 0.1), ("third", 0.5)):
+        begin(journal, command=name)
+        change(journal, "update runs set began = ? where command = ?", at + since, name)
+    for name, since in (("second", 0.3), ("fourth", 0.7)):
+        TypedLines(journal, name, "s0", "console").type(Console(), ["one"])
+        change(journal, "update typed set began = ? where command = ?", at + since, name)
+    shown = sent_log(journal.path.parent, 4)
+    assert [each["command"] for each in shown] == ["fourth", "third", "second", "first"]
+    assert len({each["began"] for each in shown}) == 1
+    assert [each["command"] for each in sent_log(journal.path.parent, 1)] == ["fourth"]
 
 
 # What `tagloom abort` asks and says.

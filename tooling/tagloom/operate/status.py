@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +28,10 @@ from tagloom.records.dead_parts import DeadParts
 from tagloom.render import parse
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tagloom.apply.confirmations import Confirmation
-    from tagloom.apply.journal import Run
+    from tagloom.apply.journal import Run, SwitchRow
     from tagloom.apply.scheduled_reloads import ScheduledReload
     from tagloom.apply.site import Site
     from tagloom.apply.typed_lines import Typed
@@ -125,33 +128,34 @@ def sent_log(home: Path, most: int) -> list[dict[str, Any]]:
     if not (home / JOURNAL).exists():
         return []
     journal, free = Journal(home / JOURNAL), not at_work(home)
-    runs = [
-        {
-            **run.to_json(),
-            "state": INTERRUPTED if free and run.state == RUNNING else run.state,
-            "source": run.source,
-            "command": run.command,
-            "by": run.operator,
-            "began": moment(run.began),
-            "ended": moment(run.ended),
-            "note": run.note,
-            "switches": [
-                {
-                    "switch": row.switch,
-                    "wave": row.wave,
-                    "state": row.state,
-                    "lines": list(row.lines),
-                    "sent": row.sent,
-                    "error": row.error,
-                    "at": moment(row.at),
-                }
-                for row in journal.switches(run.id)
-            ],
-        }
-        for run in journal.runs()[:most]
-    ]
-    both = [*runs, *map(_typed_entry, typed(journal)[:most])]
-    return sorted(both, key=lambda each: datetime.fromisoformat(each["began"]), reverse=True)[:most]
+    runs = [(run.began, _run_entry(run, journal.switches(run.id), free)) for run in journal.runs()[:most]]
+    both = [*runs, *((each.began, _typed_entry(each)) for each in typed(journal)[:most])]
+    return [entry for _, entry in sorted(both, key=itemgetter(0), reverse=True)[:most]]
+
+
+def _run_entry(run: Run, rows: Iterable[SwitchRow], free: bool) -> dict[str, Any]:
+    return {
+        **run.to_json(),
+        "state": INTERRUPTED if free and run.state == RUNNING else run.state,
+        "source": run.source,
+        "command": run.command,
+        "by": run.operator,
+        "began": moment(run.began),
+        "ended": moment(run.ended),
+        "note": run.note,
+        "switches": [
+            {
+                "switch": row.switch,
+                "wave": row.wave,
+                "state": row.state,
+                "lines": list(row.lines),
+                "sent": row.sent,
+                "error": row.error,
+                "at": moment(row.at),
+            }
+            for row in rows
+        ],
+    }
 
 
 def _typed_entry(each: Typed) -> dict[str, Any]:
