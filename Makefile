@@ -31,8 +31,11 @@ lab: $(READY) ## start the virtual rack of the testbed, to play with (end it wit
 # they share racks. Files begin in the order that tests/conftest.py gives, not with those of most tests.
 PYTEST = $(BIN)/python -m pytest -n $$(($$(nproc) * 2)) --dist loadfile --no-loadscope-reorder
 
-test: $(READY) ## all tests but campaigns; some cases and most examples of laws are left to test-long
+test: $(READY) ## all laws and most tests; slow ones are left to test-slow, some cases and most examples of laws to test-long
 	@$(PYTEST)
+
+test-slow: $(READY) ## tests that take long, most of them on racks: CI runs them after make test
+	@$(PYTEST) -m "slow and not long"
 
 # What needs no rack, no minutes, and few compiled kernels.
 QUICK := $(wildcard tests/test_*.py) $(addprefix tests/,gadgets golden platforms predict read render storage verify weave \
@@ -189,4 +192,4 @@ lock: ## renew requirements.lock and docs/requirements.lock within the ranges of
 clean: ## remove what the other targets made
 	@rm -rf $(VENV) .neighbours dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .ansible
 
-.PHONY: help setup demo lab test quick coverage test-long pages mutants fuzz dataplane neighbours check man docs collection sbom sanity image release reference bench lock clean
+.PHONY: help setup demo lab test test-slow quick coverage test-long pages mutants fuzz dataplane neighbours check man docs collection sbom sanity image release reference bench lock clean

@@ -73,7 +73,7 @@ def pytest_report_header(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Sort tests: the longest first, or by chance with `--shuffle`; leave campaigns out unless `-m` asks for any."""
+    """Sort tests: the longest first, or by chance with `--shuffle`; without `-m`, leave out slow and long ones."""
     items.sort(key=lambda item: item.path.parent.name not in LONGEST_FIRST)
     if config.option.shuffle is not None:  # a file's tests stay together, since they share racks
         chance = random.Random(config.option.shuffle)
@@ -84,7 +84,7 @@ def pytest_collection_modifyitems(config, items):
         return
     kept, left_out = [], []
     for item in items:
-        (left_out if item.get_closest_marker("long") else kept).append(item)
+        (left_out if item.get_closest_marker("slow") or item.get_closest_marker("long") else kept).append(item)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = kept

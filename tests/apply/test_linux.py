@@ -21,6 +21,8 @@ from tagloom.render import parse_configuration
 from tagloom.share import share_directory
 from terminal import Terminal
 
+pytestmark = pytest.mark.slow
+
 LINUX = load("linux-bridge")
 ALL = ["s0", "s1", "s2", "s3"]
 SCRIPT = Device.BOOT

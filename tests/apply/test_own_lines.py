@@ -2,6 +2,8 @@
 
 from functools import partial
 
+import pytest
+
 from tagloom import platforms
 from tagloom.apply.outcomes import Fault
 from tagloom.apply.own_lines import OwnLines, send_own_lines
@@ -23,6 +25,7 @@ def write_site_build(bench):
     return bench.with_variables(tagloom_secrets={"c": SECRET})
 
 
+@pytest.mark.slow
 def test_ansible_alone_shows_sends_and_hides_them(bench):
     inventory = write_site_build(bench)
     assert bench.by_hand("--check", "--diff", inventory=inventory) == 0

@@ -14,6 +14,8 @@ from tagloom.lab import process
 from tagloom.lab.manners import MANNERS
 from thinned import few
 
+pytestmark = pytest.mark.slow
+
 FAMILIES = ("s0", "s1")  # ROS asks for its login in the shell, FASTPATH by SSH
 # What the inventory must say of a console, where it can be talked to then.
 SETTINGS = {

@@ -17,6 +17,8 @@ from tagloom.platforms import load
 from tagloom.render import parse_configuration
 from terminal import Terminal
 
+pytestmark = pytest.mark.slow
+
 CRS = load("mikrotik-crs326-24g-2s")
 ALL = ["s0", "s1", "s2", "s3"]
 

@@ -38,6 +38,8 @@ from terminal import HEARS_INTERRUPTS
 from thinned import few
 from waiting import until
 
+pytestmark = pytest.mark.slow
+
 TEMPLATES = share_directory() / "templates"
 FABRIC = make_fabric("ring", 3, model="powerconnect-5324", extra="switches:\n  s1: {model: powerconnect-6248}\n")
 NAMES = ("s0", "s1", "s2")

@@ -31,6 +31,8 @@ from tagloom.share import share_directory
 from tagloom.verify import Plan, verify
 from waiting import until
 
+pytestmark = pytest.mark.slow
+
 TEMPLATES = share_directory() / "templates"
 FABRIC = make_fabric("ring", 3, model="cisco-sg350-28", extra="switches:\n  s2: {model: powerconnect-5324}\n")
 CISCOS = ("s0", "s1")

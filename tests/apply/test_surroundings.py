@@ -18,6 +18,8 @@ from tagloom.errors import DeviceError, InputError
 from tagloom.lab import process
 from tagloom.share import share_directory
 
+pytestmark = pytest.mark.slow
+
 SHARE = share_directory()
 PACKAGE = Path(tagloom.__file__).resolve().parent
 MARK = "import pathlib; pathlib.Path({mark!r}).write_text(__name__)\n"

@@ -37,6 +37,8 @@ from terminal import HEARS_INTERRUPTS
 from thinned import few
 from waiting import until
 
+pytestmark = pytest.mark.slow
+
 FREE = {
     "powerconnect-5324": "g20,g21",
     "powerconnect-5548": "gi1/0/20,gi1/0/21",

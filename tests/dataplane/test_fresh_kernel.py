@@ -13,7 +13,10 @@ from tagloom.errors import DeviceError
 from tagloom.lab.kernel import choice
 
 OBSTACLES = choice.obstacles()
-pytestmark = pytest.mark.skipif(bool(OBSTACLES), reason=f"no kernel to carry frames: {'; '.join(map(str, OBSTACLES))}")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(OBSTACLES), reason=f"no kernel to carry frames: {'; '.join(map(str, OBSTACLES))}"),
+]
 
 
 def kill(machine):

@@ -22,6 +22,7 @@ def pages(*, long):
     return [pytest.param(blocks, id=name) for name, blocks in runs.items()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("blocks", pages(long=False))
 def test_a_page_shows_what_its_commands_print(blocks, tmp_path):
     run_blocks(blocks, tmp_path)

@@ -29,6 +29,7 @@ def rows():
                 yield paper, [cell.strip() for cell in line.strip("|").split(" | ")]
 
 
+@pytest.mark.slow
 def test_the_page_says_what_its_script_computes():
     assert papers.page() == WRITTEN
 

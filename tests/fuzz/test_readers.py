@@ -58,6 +58,7 @@ def called(tmp_path_factory):
     return {(code.co_filename.removeprefix(f"{PACKAGE}/"), IN_A_LOOP.sub("", code.co_qualname)) for code in found}
 
 
+@pytest.mark.slow
 def test_every_function_that_reads_a_users_file_is_called_by_one_of_the_campaign(called):
     every = {found for path in PACKAGE.rglob("*.py") if path.parent.name != "storage" for found in reading(path)}
     assert len(every) > 30

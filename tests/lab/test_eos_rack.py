@@ -14,6 +14,8 @@ from tagloom.platforms import load
 from tagloom.read import read_fabric
 from tagloom.render import parse_configuration
 
+pytestmark = pytest.mark.slow
+
 MODEL = "arista-7010t-48"
 FABRIC = f"""\
 name: eos

@@ -34,6 +34,8 @@ from tagloom.records.snmp import Credentials
 from thinned import few
 from waiting import until
 
+pytestmark = pytest.mark.slow
+
 MODELS = ["powerconnect-5324", "powerconnect-5548", "powerconnect-6248", "n-series"]
 CISCOS = ["cisco-sg300-28", "cisco-cbs350-24t-4g"]  # which have a user from the factory
 ROUTEROS = "mikrotik-crs326-24g-2s"  # which has a user without a password, and keeps each line as it takes it

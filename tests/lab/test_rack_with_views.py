@@ -13,6 +13,8 @@ from tagloom.lab import process
 from tagloom.platforms import load
 from thinned import few
 
+pytestmark = pytest.mark.slow
+
 FABRIC = """\
 name: views
 switches:

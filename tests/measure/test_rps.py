@@ -21,6 +21,7 @@ root = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need roo
 bench = pytest.mark.skipif(not all(map(shutil.which, ("tc", "bridge", "ethtool"))), reason="not installed: iproute2")
 
 
+@pytest.mark.slow
 @root
 @bench
 def test_packets_are_lost_while_the_link_is_blocked_and_only_then(answer, tmp_path):

@@ -80,6 +80,7 @@ def test_both_versions_and_both_witnesses_agree_with_the_build(site, answer):
     assert (status, page["findings"]) == (0, [])
 
 
+@pytest.mark.slow
 def test_a_link_that_was_shut_by_hand_is_named_by_both_ends(site, answer):
     console(site, "s0", "interface ethernet g1", "shutdown", "exit")
     try:
@@ -140,6 +141,7 @@ def of_vlans(page):
     return [f for f in page["findings"] if f["where"].startswith("s0: ")]
 
 
+@pytest.mark.slow
 def test_an_agent_that_shows_factory_values_is_judged_by_its_command_line(site, answer, tmp_path):
     with factory_agent(site, tmp_path) as words:
         for witness in (["--against", site / "build"], ["--running"]):

@@ -248,6 +248,7 @@ def test_sleeping_ports_reach_the_planned_states_and_the_hosts_page(templates, t
     assert page[0]["tasks"][0]["ansible.builtin.command"]["argv"][:2] == ["ethtool", "--set-eee"]
 
 
+@pytest.mark.slow
 def test_the_command_line_leads_from_traffic_to_a_proven_rollout(npb, tmp_path, capsys):
     fabric = str(ROOT / "inventory" / "misc" / "fabric.yml")
     before, settings, after = (str(tmp_path / name) for name in ("before", "s.json", "after"))

@@ -103,6 +103,7 @@ def test_a_limit_that_no_paths_keep_is_a_finding_and_one_that_the_planner_does_n
             choose(torus, traffic, method=method, max_hops=5)
 
 
+@pytest.mark.slow
 def test_both_commands_take_the_limit_and_show_the_paths(tmp_path, capsys):
     assert main(["new", "mesh", "--dims", "3", "3", "-o", str(tmp_path / "f.yml")]) == 0
     (tmp_path / "t.csv").write_text("# seconds: 3600\nsource,destination,bytes\nh0,h1,1000\n")

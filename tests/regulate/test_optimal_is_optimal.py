@@ -157,6 +157,7 @@ def test_without_or_tools_it_is_as_optimal_where_trees_are_few_and_says_so(monke
     assert [remark for remark in listed.remarks if "pip install ortools" in remark]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [16.0, 1000.0, 1 / 3])
 def test_a_class_that_sends_the_same_in_other_numbers_of_bytes_has_the_same_optimum(times):
     for seed in range(4):

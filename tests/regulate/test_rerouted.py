@@ -22,6 +22,7 @@ def choose(fabric, traffic, wish, routing="auto", assignment="renamed"):
     return pipeline.regulate(fabric, traffic, routing, assignment, lambda _done, _of: None, wish, lambda: next(ticks))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("routing", ["auto", "up-down"])
 def test_a_renamed_plan_with_greedys_links_off_carries_what_it_said_and_proves(npb, templates, tmp_path, routing):
     fabric = make_fabric("mesh", 4, 4, parallel=2, model="powerconnect-6248")

@@ -40,6 +40,7 @@ def test_rows_of_small_fabrics_are_what_the_script_prints(row, capsys):
     assert found[2] == "0.00"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", few(list(range(selection.RANDOM_CASES)), 1))
 def test_rows_of_random_fabrics_are_what_the_script_prints(seed, capsys):
     title = f"seed {seed}"
@@ -59,6 +60,7 @@ CLUSTERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("cluster", "name"), CLUSTERS)
 def test_rows_of_clusters_are_what_the_script_prints(cluster, name, capsys):
     fabric = read_fabric(ROOT / "inventory" / cluster / "fabric.yml")

@@ -1,6 +1,10 @@
 """Figures for papers: there, whole, and the same bytes again."""
 
+import pytest
+
 from fabrics import ROOT
+
+pytestmark = pytest.mark.slow
 
 LU = ROOT / "tests" / "data" / "npb" / "lu.S.16.matrix.csv"
 

@@ -491,6 +491,7 @@ def test_a_phone_never_scrolls_sideways(browser, path, sleepy):
     browser.open(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", [20, pytest.param(32, marks=pytest.mark.long)], ids=["400", "1024"])
 def test_a_large_fabric_on_a_phone_has_no_names_too_small_to_read_and_finding_one_enlarges_it(
     browser, tmp_path, run, side

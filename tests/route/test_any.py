@@ -200,6 +200,7 @@ def ratios(fabric, effort=1):
     return (hops / minimal, load.max() / bound), (fixed.sum() / minimal, fixed.max() / bound)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fabric", "hops", "load"),
     [

@@ -23,6 +23,8 @@ from tagloom.read import fabric_of, read_snmp_settings
 from tagloom.read.timetable_file import read_timetable
 from tagloom.records.timetable import Watch
 
+pytestmark = pytest.mark.slow
+
 MIDNIGHT = datetime(2026, 11, 20, 0, 1, tzinfo=UTC).timestamp()
 HOUR = 3600.0
 PART = 3  # hours, of a day of nine, that each couple sends

@@ -22,6 +22,8 @@ from tagloom.read import fabric_of, read_fabric, read_snmp_settings
 from tagloom.read.timetable_file import read_timetable
 from tagloom.records.timetable import Watch
 
+pytestmark = pytest.mark.slow
+
 EVENING = datetime(2026, 11, 20, 20, 5, tzinfo=UTC).timestamp()
 
 

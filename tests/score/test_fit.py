@@ -55,6 +55,7 @@ def measured(seed, law, gaps):
     return [(float(g), law(float(g), DEVICE) + 3e-6 * chance.standard_normal()) for g in gaps]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("regular", "law", "gaps"),
     [(False, overhead_seconds, np.geomspace(5e-5, 2e-2, 25)), (True, delay_seconds, np.linspace(2e-4, 2e-3, 30))],
@@ -88,6 +89,7 @@ def test_pairs_that_no_policy_comes_near_tell_nothing_of_any_time():
     assert (eee.least[2], eee.most[2]) == pytest.approx((0.0, 10.0), abs=1e-8)
 
 
+@pytest.mark.slow
 def test_a_forecast_is_as_uncertain_as_the_policy_it_is_made_with(site, answer, tmp_path):
     lines = [f"{gap!r},{over!r}" for gap, over in measured(2, overhead_seconds, GAPS)]
     (tmp_path / "p.csv").write_text("\n".join(["gap_seconds,overhead_seconds", *lines]))

@@ -25,6 +25,7 @@ def record(answer, site, store):
     return page
 
 
+@pytest.mark.slow
 def test_run_time_and_watts_are_scored_inside_and_outside_their_intervals(site, answer, tmp_path):
     store = tmp_path / "f.db"
     page = record(answer, site, store)

@@ -26,6 +26,7 @@ def cluster():
         yield running
 
 
+@pytest.mark.slow
 def test_processes_and_single_forecasts_agree_and_a_bad_cell_costs_no_other(plan, site, answer, tmp_path):
     status, page = answer("sweep", plan, "--jobs", "2", "-o", tmp_path / "s.csv")
     assert (status, page["count"], page["failed"]) == (1, 8, 4)
@@ -50,6 +51,7 @@ def test_processes_and_single_forecasts_agree_and_a_bad_cell_costs_no_other(plan
     ]
 
 
+@pytest.mark.slow
 def test_a_cluster_runs_the_same_code(plan, answer, cluster, tmp_path):
     status, page = answer("sweep", plan, "--scheduler", cluster.scheduler_address, "-o", tmp_path / "s.json")
     assert (status, page["count"], page["failed"]) == (1, 8, 4)

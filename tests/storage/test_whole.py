@@ -81,6 +81,7 @@ def test_a_file_that_is_a_mount_of_its_own_and_read_only_is_told_and_stays_as_it
     assert ended.stderr.splitlines()[0].startswith("ring.yml: expected a file that can be written, actual ")
 
 
+@pytest.mark.slow
 @needs_namespaces
 @pytest.mark.parametrize("options", ["size=128k", "ro"], ids=["full", "read-only"])
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ def test_mesh(k, n):
     assert table_3.figures("mesh", k, n, 1, off=False) == {"fixed": (k ** (n - 1),) * 2, "renamed": (n, n)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("k", "n"), SIZES)
 @pytest.mark.parametrize("off", [False, True])
 def test_torus_with_two_links_all_up_and_with_any_one_off(k, n, off):

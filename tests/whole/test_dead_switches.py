@@ -15,6 +15,8 @@ from tagloom.render import read_state
 from terminal import Terminal
 from thinned import few
 
+pytestmark = pytest.mark.slow
+
 OTHERS = ["s0", "s2", "s3"]
 PLAN = "name: ring\nmodel: powerconnect-5324\nshape: {family: ring, dims: [4]}\n"
 SILENT = {"s1": {"refuse_login": True}}

@@ -14,6 +14,8 @@ from tagloom.records.fabric import Host, Link, Switch
 from tagloom.records.switch_state import FlowControl
 from terminal import Terminal
 
+pytestmark = pytest.mark.slow
+
 NAMES = ("s0", "s1", "s2")
 
 

@@ -9,6 +9,8 @@ from tagloom.lab import process
 from tagloom.read import read_fabric
 from terminal import Terminal
 
+pytestmark = pytest.mark.slow
+
 RING = """name: ring
 model: powerconnect-5324
 shape: {family: ring, dims: [4], parallel: 1, hosts: 1}

@@ -24,6 +24,8 @@ from tagloom.read import read_fabric
 from terminal import HEARS_INTERRUPTS, Terminal
 from waiting import until
 
+pytestmark = pytest.mark.slow
+
 KEYS = {
     *("fabric", "build", "source", "applied_at", "applied_by", "state", "run", "wave", "locked_by", "clock"),
     *("dead_switches", "dead_links", "differs", "armed", "next", "findings"),

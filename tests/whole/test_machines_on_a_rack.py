@@ -2,9 +2,13 @@
 
 from dataclasses import replace
 
+import pytest
+
 from tagloom.lab import process
 from tagloom.read import read_fabric
 from terminal import Terminal
+
+pytestmark = pytest.mark.slow
 
 FABRIC = """name: machines
 model: powerconnect-5324

@@ -8,6 +8,8 @@ from tagloom.lab.dataplane import Dataplane
 from tagloom.read import read_fabric
 from terminal import Terminal
 
+pytestmark = pytest.mark.slow
+
 FABRIC = "name: lab\nmodel: powerconnect-5324\nshape: {family: mesh, dims: [3], hosts: 2}\n"
 NETWORKS = {"old": "{compute: [h0, h2, h4], storage: [h1, h3]}", "new": "{compute: [h0, h2], storage: [h1, h3, h4]}"}
 STORAGE = "{compute: [h0, h2, h4], storage: {hosts: [h1, h3], tagged: %s, vlan: 20}}"

@@ -12,6 +12,8 @@ from tagloom.lab import process
 from tagloom.share import share_directory
 from terminal import Terminal, without_waits
 
+pytestmark = pytest.mark.slow
+
 ALL = ["s0", "s1", "s2"]
 WITHOUT_A_CUT = "or without a cut, from spanning tree:"
 KEYS = ("hitless", "interrupted_pairs", "cut_off_pairs", "restored_pairs")

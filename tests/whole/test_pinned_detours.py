@@ -1,7 +1,11 @@
 """A cable is pulled under one VLAN for all hosts: entries move to the detours that the plan knows, and home again."""
 
+import pytest
+
 from tagloom.lab import process
 from terminal import Terminal
+
+pytestmark = pytest.mark.slow
 
 FABRIC = """name: lab
 model: linux-bridge

@@ -275,6 +275,7 @@ def daemon(terminal, request):
         assert running.wait() == 0, (home / "run.log").read_text()
 
 
+@pytest.mark.slow
 def test_a_running_timetable_repairs_by_itself_and_tells_of_it(terminal, daemon):
     until(lambda: not terminal.answer("lab", "ping", expect=0)["lost"])
     until((terminal.rack / "run" / "state.db").exists)
@@ -369,6 +370,7 @@ HEARING = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("guarded")  # applied before the daemon begins, which is not told of detours
 @pytest.mark.parametrize("daemon", [HEARING], indirect=True)
 def test_a_trap_is_heard_and_a_detour_goes_out_over_open_sessions_without_ansible_under_the_same_journal(

@@ -1,6 +1,10 @@
 """A cable that is pulled and a switch that dies under several networks: each heals, and nothing crosses meanwhile."""
 
+import pytest
+
 from tagloom.lab import process
+
+pytestmark = pytest.mark.slow
 
 FABRIC = """name: lab
 model: powerconnect-5324

@@ -1,10 +1,14 @@
 """A cable is pulled under several networks with one VLAN each: pairs are led round it and home, and nothing crosses."""
 
+import pytest
+
 from tagloom import pipeline
 from tagloom.lab import process
 from tagloom.read import read_fabric
 from tagloom.verify import verify
 from terminal import Terminal
+
+pytestmark = pytest.mark.slow
 
 FABRIC = """name: lab
 model: linux-bridge

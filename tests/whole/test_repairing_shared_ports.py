@@ -1,6 +1,10 @@
 """A cable is pulled and a switch dies where ports carry several networks: pairs are restored, or the repair refuses."""
 
+import pytest
+
 from tagloom.lab import process
+
+pytestmark = pytest.mark.slow
 
 FABRIC = """name: lab
 model: powerconnect-5324

@@ -4,6 +4,8 @@ import pytest
 
 from tagloom.lab import process
 
+pytestmark = pytest.mark.slow
+
 FABRIC = """name: lab
 model: powerconnect-5324
 shape: {family: ring, dims: [4], hosts: 2, parallel: 2}

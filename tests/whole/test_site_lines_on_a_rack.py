@@ -11,6 +11,8 @@ import yaml
 from tagloom.lab import process
 from terminal import Terminal
 
+pytestmark = pytest.mark.slow
+
 RING = """\
 name: ring
 model: powerconnect-5324

@@ -18,6 +18,8 @@ from tagloom.read import fabric_of
 from tagloom.read.timetable_file import read_timetable
 from tagloom.records.timetable import Watch
 
+pytestmark = pytest.mark.slow
+
 FABRIC = """name: lab
 model: powerconnect-5324
 shape: {family: ring, dims: [4], hosts: 2, parallel: 2}
