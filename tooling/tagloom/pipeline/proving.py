@@ -16,6 +16,7 @@ from tagloom.render import lines_of, parse, read_text
 from tagloom.rollout import ProofServices
 from tagloom.verify import (
     Plan,
+    foreign_dependencies,
     foreign_findings,
     foreign_waiting,
     live_vlans,
@@ -146,6 +147,7 @@ def proof_services(
         fabric, ports, tags = shared_part(fabric, other)
         transient_ports, transient_tags = transient_ports | ports, transient_tags | tags
     models, up = [platforms.of(switch) for switch in fabric.switches], fabric.with_links_up()
+    visited = ProofAssumptions(transient_ports=transient_ports, transient_tags=transient_tags)
 
     def stuck_lines(stuck: Mapping[str, tuple[SwitchState, SwitchState]]) -> tuple[FabricState, dict[str, Lines]]:
         held = {name: old for name, (old, _) in stuck.items()}
@@ -189,7 +191,6 @@ def proof_services(
         return live_vlans(fabric, state | held, possible)
 
     def dependencies(state: FabricState, sources: NDArray[np.bool_] | None = None) -> Edges:
-        visited = ProofAssumptions(transient_ports=transient_ports, transient_tags=transient_tags)
         alone = prove_frames(fabric, state, {}, duplicates_allowed=True, sources=sources, assumptions=visited)
         return alone.held, alone.wanted
 
@@ -198,6 +199,7 @@ def proof_services(
         wave=wave,
         live=live,
         dependencies=dependencies,
+        foreign_dependencies=partial(foreign_dependencies, fabric, assumptions=visited),
         foreign_harm=partial(foreign_findings, up),
         foreign_waiting=partial(foreign_waiting, up),
         foreign_storm=partial(storming_vlans, up),

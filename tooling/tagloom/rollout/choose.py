@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,20 +23,21 @@ from tagloom.records.switch_state import MAX_VLAN, FlowControl, Membership
 from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
 from tagloom.rollout.acyclic import Acyclic, acyclic, together
 from tagloom.rollout.greenfield import greenfield, plain_end
-from tagloom.rollout.layers import bouncing, leaving, retrained
+from tagloom.rollout.layers import bouncing, leaving, retrained, with_links_of_both
 from tagloom.rollout.outside import spanning_steps
 from tagloom.rollout.per_port import per_port
 from tagloom.rollout.steps import Change, Step, paused, piecewise, through, unpaused
 from tagloom.rollout.trees import chain, tree_state, trees_beside
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from tagloom.records.fabric import Fabric
     from tagloom.records.switch_state import FabricState, SwitchState
     from tagloom.records.wave_proof import WaveProof
+    from tagloom.rollout.acyclic import Edges
     from tagloom.rollout.services import ProofServices
     from tagloom.rollout.spanning import Spanning
 
@@ -190,6 +191,25 @@ class _Request:
         return find_cycle(len(self.fabric.tail), *together(self.old, self.new))
 
     @cached_property
+    def foreign(self) -> Edges:
+        """Return the dependencies of foreign frames between channels that pause, before, after, or with links of both.
+
+        Empty if they are not acyclic beside the old paths and the new: then proofs alone decide.
+        """
+        joint = with_links_of_both(self.before, self.after)
+        each = together(*(self.services.foreign_dependencies(state) for state in (self.before, self.after, joint)))
+        channels = len(self.fabric.tail)
+        fits = acyclic(channels, self.old, each) and acyclic(channels, self.new, each)
+        return each if fits else (each[0][:0], each[1][:0])
+
+    @cached_property
+    def shared_cycle(self) -> list[int]:
+        """Return the channels of a cycle that old and new paths close only with foreign frames, [] if there is none."""
+        if self.cycle or not len(self.foreign[0]):
+            return []
+        return find_cycle(len(self.fabric.tail), *together(self.old, self.new, self.foreign))
+
+    @cached_property
     def confusable(self) -> list[int]:
         """Return the channels on which old and new frames both travel untagged."""
         both = leaving(self.fabric, self.before) & leaving(self.fabric, self.after)
@@ -311,14 +331,18 @@ def _candidates(request: _Request, strategy: str, *, allow_drain: bool) -> Itera
         request.refused.append(f"floods would change their tree while they run, at {name(2 * int(moved[0]))}")
     if request.cycle:
         request.refused.append(f"old and new paths together close a dependency cycle of {len(request.cycle)} channels")
-    if strategy == "batches" and not request.cycle:
+    if request.shared_cycle:
+        count = len(request.shared_cycle)
+        request.refused.append(f"with VLANs of others, old and new paths close a dependency cycle of {count} channels")
+    cyclic = bool(request.cycle or request.shared_cycle)
+    if strategy == "batches" and not cyclic:
         request.refused.append("all sources may flip at once: there is nothing to split")
     if apart and not request.cycle and "direct" in wanted:
         yield _Plan("direct", through(request.change, [request.after]))
     if apart and not request.cycle and "batches" in wanted and not request.fits(request.before, request.after):
         yield from _by_vlans(request)
     batches: list[NDArray[np.bool_]] | None = None
-    if apart and request.cycle and "batches" in wanted:
+    if apart and cyclic and "batches" in wanted:
         batches = _batches(request)
         if batches is not None and len(batches) <= 2:  # fewer waves than over a tree, and as many drains
             yield _Plan("batches", through(request.change, [request.after], batches))
@@ -336,7 +360,7 @@ def _candidates(request: _Request, strategy: str, *, allow_drain: bool) -> Itera
             yield _Plan("batches", through(request.change, [request.after], batches))
         if slides is not None:
             yield slides
-    if apart and request.cycle and "pause-off" in wanted:
+    if apart and cyclic and "pause-off" in wanted:
         yield _Plan("pause-off", unpaused(request.change))
     if "drain" in wanted and allow_drain:
         if not request.confusable and not request.retrained.any() and not request.hosts_retrained:
@@ -378,9 +402,7 @@ def _over_one_tree(request: _Request) -> Iterator[_Plan]:
         ids = f"{request.fabric.first_vlan} to {MAX_VLAN}"
         request.refused.append(f"no VLAN id of {ids} is free for a tree beside both")
         return
-    for number, tree in enumerate(trees_beside(request.fabric, request.usable, request.old, request.new)):
-        if number == TREES_TRIED:
-            break
+    for number, tree in enumerate(_trees_tried(request)):
         found = True
         layer = tree_state(request.fabric, tree, vlans[0])
         yield _Plan("park", through(request.change, [layer, request.after]))
@@ -391,6 +413,15 @@ def _over_one_tree(request: _Request) -> Iterator[_Plan]:
             yield _Plan("park", [replace(step, assumptions=assumptions) for step in steps])
     if not found:
         request.refused.append("no spanning tree was found whose turns fit beside both")
+
+
+def _trees_tried(request: _Request) -> Iterator[NDArray[np.bool_]]:
+    """Yield a few trees beside the old paths and the new: first those that foreign frames close no cycle with."""
+    ends = request.old, request.new
+    if len(request.foreign[0]):
+        shared = (together(each, request.foreign) for each in ends)
+        yield from islice(trees_beside(request.fabric, request.usable, *shared), TREES_TRIED)
+    yield from islice(trees_beside(request.fabric, request.usable, *ends), TREES_TRIED)
 
 
 def _by_ports(request: _Request) -> Iterator[_Plan]:
@@ -412,7 +443,9 @@ def _over_chain(request: _Request) -> _Plan | None:
     if request.fabric.tagged_hosts:
         request.refused.append("one tree for all hosts would join the networks that ports carry tagged")
         return None
-    trees = chain(request.fabric, request.usable, request.old, request.new)
+    trees = chain(request.fabric, request.usable, request.old, request.new, request.foreign)
+    if not trees and len(request.foreign[0]):
+        trees = chain(request.fabric, request.usable, request.old, request.new)
     vlans = request.unused_vlans(len(trees or ()))
     if not trees or len(vlans) < len(trees):
         request.refused.append("no chain of spanning trees was found that leads from the old paths to the new")
@@ -424,6 +457,7 @@ def _over_chain(request: _Request) -> _Plan | None:
 def _batches(request: _Request) -> list[NDArray[np.bool_]] | None:
     """Return batches of hosts that may flip at once: acyclic with the old paths of hosts that have not flipped.
 
+    And with what foreign frames hold and wait for, unless there is no such way; then proofs decide.
     Each batch greedily takes as many as fit; the next follows after a drain. None if hosts are left over or there are
     too many.
     """
@@ -434,9 +468,23 @@ def _batches(request: _Request) -> list[NDArray[np.bool_]] | None:
     alone = np.eye(hosts, dtype=np.bool_)
     old = [request.services.dependencies(request.before, alone[a]) for a in range(hosts)]
     new = [request.services.dependencies(request.after, alone[a]) for a in range(hosts)]
+    found, left = _greedy_batches(channels, old, new, request.foreign)
+    if left and request.cycle and len(request.foreign[0]):
+        found, left = _greedy_batches(channels, old, new, (request.foreign[0][:0], request.foreign[1][:0]))
+    if left:
+        request.refused.append(f"source batches get stuck with {left} of {hosts} hosts left")
+        return None
+    return found
+
+
+def _greedy_batches(
+    channels: int, old: Sequence[Edges], new: Sequence[Edges], foreign: Edges
+) -> tuple[list[NDArray[np.bool_]], int]:
+    """Return batches, masks of hosts, and how many hosts are in none; `old` and `new` are the dependencies of each."""
+    hosts = len(old)
     waiting, flipped = list(range(hosts)), [np.zeros(hosts, np.bool_)]
     while waiting:
-        base = together(*(old[a] for a in waiting), *(new[a] for a in np.flatnonzero(flipped[-1])))
+        base = together(foreign, *(old[a] for a in waiting), *(new[a] for a in np.flatnonzero(flipped[-1]).tolist()))
         if not acyclic(channels, base):
             break
         grown = Acyclic(channels, [base], sum(len(new[a][0]) for a in waiting))
@@ -445,10 +493,7 @@ def _batches(request: _Request) -> list[NDArray[np.bool_]] | None:
             break
         flipped.append(flipped[-1] | np.isin(np.arange(hosts), batch))
         waiting = [a for a in waiting if a not in batch]
-    if waiting:
-        request.refused.append(f"source batches get stuck with {len(waiting)} of {hosts} hosts left")
-        return None
-    return [later & ~earlier for earlier, later in pairwise(flipped)]
+    return [later & ~earlier for earlier, later in pairwise(flipped)], len(waiting)
 
 
 def _proven(request: _Request, plan: _Plan) -> tuple[Wave, ...] | None:
@@ -489,12 +534,13 @@ def timed(here: FabricState, step: Step, proof: WaveProof, lines: int) -> Wave:
 
 
 def _refusal(request: _Request, strategy: str, *, allow_drain: bool) -> PlanError:
-    names = [request.services.name_channel(c) for c in request.cycle]
+    names = [request.services.name_channel(c) for c in request.cycle or request.shared_cycle]
     rule = "a rollout must keep every pair reachable and every state free of loops and dependency cycles"
     if request.short:
         rule = "an order of waves that fits the switches' tables was not found (there may be one)"
     if names:
         rule = "frames of the old and the new paths under way together must not close a dependency cycle"
+        rule += ", nor with frames of VLANs of others where ports send PAUSE" if request.shared_cycle else ""
     witness = "; ".join([*names, *dict.fromkeys(request.refused)])
     if request.unwritable:
         return PlanError(rule, witness, f"tagloom {AT_ONCE} sets it up in one go, and cuts pairs off", (AT_ONCE,))

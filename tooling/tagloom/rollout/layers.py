@@ -133,6 +133,16 @@ def retrained(fabric: Fabric, before: FabricState, after: FabricState) -> NDArra
     return at & links_on(fabric, before) & links_on(fabric, after)
 
 
+def with_links_of_both(before: FabricState, after: FabricState) -> FabricState:
+    """Return `after` with the ports open that are open in `before`."""
+    return {
+        name: replace(held, enabled=held.enabled | before[name].enabled)
+        if not np.array_equal(held.enabled, before[name].enabled)
+        else held
+        for name, held in after.items()
+    }
+
+
 def taking_all(state: SwitchState, at: NDArray[np.integer]) -> SwitchState:
     """Return `state` with tagged and untagged frames accepted on some ports."""
     frames = state.frames.copy()

@@ -16,6 +16,7 @@ from tagloom.records.switch_state import DEFAULT_VLAN
 from tagloom.records.wave_proof import ProofAssumptions
 from tagloom.rollout.choose import timed
 from tagloom.rollout.foreign import cells_to_prune, without_members
+from tagloom.rollout.layers import with_links_of_both
 from tagloom.rollout.spanning import settled
 from tagloom.rollout.steps import Step
 
@@ -85,12 +86,7 @@ def pruning(
     spanning tree lets forward now, bool[L]. Without it they are computed as 802.1D determines them with equal costs and
     bridge addresses in the order of the fabric; that is what is assumed.
     """
-    joint = {
-        name: replace(held, enabled=held.enabled | before[name].enabled)
-        if not np.array_equal(held.enabled, before[name].enabled)
-        else held
-        for name, held in after.items()
-    }
+    joint = with_links_of_both(before, after)
     cells: Cells = {}
     assumed, looping = "", set[int]()
     while more := services.foreign_storm(without_members(joint, cells)) - looping:
@@ -142,7 +138,12 @@ def pruned_first(
     after = without_members(after, cells)
     refuse_harm_to_others(services, after, prunable=foreign != "prune")
     if not cells:
-        change = order(before, after)
+        try:
+            change = order(before, after)
+        except PlanError:
+            if services.foreign_storm(joint := with_links_of_both(before, after)):
+                refuse_harm_to_others(services, joint, prunable=foreign != "prune")
+            raise
     else:
         first = pruning_wave(services, before, cells, floods=floods)
         change = order(first.state, after)

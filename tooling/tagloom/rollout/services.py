@@ -48,6 +48,7 @@ class ProofServices:
     live          returns the (switch index, VLAN) pairs that a frame may be classified to in a state, whatever the
                   position of the switches that are stuck
     dependencies  lists the channel dependencies of a state
+    foreign_dependencies  lists those of foreign frames between channels that pause
     foreign_harm  returns findings for foreign frames in a state
     foreign_waiting  finds a dependency cycle that arises only with foreign frames, if ports send PAUSE
     foreign_storm  returns the foreign VLANs of one storm in a state, none if there is none
@@ -62,6 +63,7 @@ class ProofServices:
     wave: ProveWave
     live: Callable[[FabricState, Mapping[str, tuple[SwitchState, SwitchState]]], set[tuple[int, int]]]
     dependencies: Dependencies
+    foreign_dependencies: Callable[[FabricState], tuple[NDArray[np.int64], NDArray[np.int64]]]
     foreign_harm: Callable[[FabricState], Sequence[Finding]]
     foreign_waiting: Callable[[FabricState], Sequence[Finding]]
     foreign_storm: Callable[[FabricState], set[int]]

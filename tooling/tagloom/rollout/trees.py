@@ -15,7 +15,7 @@ import numpy as np
 from tagloom.graph.search import hops_from
 from tagloom.records.host_entries import with_all_addresses
 from tagloom.records.switch_state import OWNED_VLAN_NAME, Frames, Membership, SwitchState
-from tagloom.rollout.acyclic import Acyclic, acyclic, tree_turns
+from tagloom.rollout.acyclic import Acyclic, acyclic, together, tree_turns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -50,18 +50,23 @@ def trees_beside(fabric: Fabric, usable: NDArray[np.bool_], *bases: Edges) -> It
             yield tree
 
 
-def chain(fabric: Fabric, usable: NDArray[np.bool_], old: Edges, new: Edges) -> list[Tree] | None:
+def chain(
+    fabric: Fabric, usable: NDArray[np.bool_], old: Edges, new: Edges, foreign: Edges | None = None
+) -> list[Tree] | None:
     """Return few trees, of a chain of slides, that lead from paths `old` to paths `new`; None if none is found.
 
     A chain goes from a tree beside `old` to one beside `new`, one link at a time, each to a neighbouring place on its
-    cycle. Then trees are left out wherever each stays acyclic with the one before it and the one after.
+    cycle. Then trees are left out wherever each stays acyclic with the one before it and the one after, and with
+    `foreign` frames at each step.
     """
     best: list[Tree] | None = None
+    if foreign is not None:
+        old, new = together(old, foreign), together(new, foreign)
     for first, last in _few_pairs(fabric, usable, old, new):
         trees = [first, *_slides(fabric, first, last)]
         if len(trees) > LONGEST_CHAIN:
             continue
-        kept = _shortened(fabric, trees, old, new)
+        kept = _shortened(fabric, trees, old, new, foreign)
         if kept is not None and (best is None or len(kept) < len(best)):
             best = kept
         if best is not None and len(best) <= 2:
@@ -231,10 +236,14 @@ def _cycle(fabric: Fabric, tree: Tree, link: int) -> list[int]:
     return [link, *reversed(path)]
 
 
-def _shortened(fabric: Fabric, trees: Sequence[Tree], old: Edges, new: Edges) -> list[Tree] | None:
+def _shortened(
+    fabric: Fabric, trees: Sequence[Tree], old: Edges, new: Edges, foreign: Edges | None
+) -> list[Tree] | None:
     """Return few trees of a chain, each acyclic with its neighbours: from each, the farthest that is."""
     channels = len(fabric.tail)
     turns = [old, *(tree_turns(fabric, tree) for tree in trees), new]
+    if foreign is not None:
+        turns = [together(each, foreign) for each in turns]
     kept: list[Tree] = []
     here = 0
     while here < len(turns) - 1:

@@ -18,7 +18,7 @@ from tagloom.verify.prove import (
     verify,
 )
 from tagloom.verify.running import as_settled, prove_running
-from tagloom.verify.wave import live_vlans, prove_frames, prove_wave
+from tagloom.verify.wave import foreign_dependencies, live_vlans, prove_frames, prove_wave
 from tagloom.verify.what_if import what_if
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "assumptions",
     "broadcasts_once",
     "dependencies",
+    "foreign_dependencies",
     "foreign_findings",
     "foreign_waiting",
     "frame_path",

@@ -74,12 +74,12 @@ def cycle_with_foreign(
     if not len(frames.held) or frames.storm:
         return [], False
     held, wanted = (np.concatenate(each) for each in zip(own, (frames.held, frames.wanted), strict=True))
-    paused = _paused(fabric, state)[wanted]
+    paused = paused_channels(fabric, state)[wanted]
     cycle = find_cycle(len(fabric.tail), held[paused], wanted[paused])
     return (cycle, True) if cycle else (find_cycle(len(fabric.tail), held, wanted), False)
 
 
-def _paused(fabric: Fabric, state: FabricState) -> NDArray[np.bool_]:
+def paused_channels(fabric: Fabric, state: FabricState) -> NDArray[np.bool_]:
     """Return which channels end at a port that may send PAUSE, or at members of a port-channel of which one may."""
     sends = np.zeros((len(fabric.switches), max(fabric.ports, default=0) + 1), np.bool_)
     for s, switch in enumerate(fabric.switches):

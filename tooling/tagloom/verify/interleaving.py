@@ -28,7 +28,7 @@ from tagloom.records.lines import (
 from tagloom.records.switch_state import BROADCAST, MAX_VLAN, Membership
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from numpy.typing import NDArray
 
@@ -106,12 +106,15 @@ class InterleavingModel(NamedTuple):
     event_ports: NDArray[np.uint64]
 
 
-def interleaving(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines]) -> InterleavingModel:
+def interleaving(
+    fabric: Fabric, before: FabricState, lines: Mapping[str, Lines], *, entries: bool = True
+) -> InterleavingModel:
     """Return the model of the states `before` and all states after any of `lines` (by switch name, others have none).
 
     Positions are doubled, so that a line which may bounce its link has a separate one for the moment it is down.
     Entries of nodes that no frame can reach are left out. Reachability is judged by members and PVIDs alone, so it
-    never leaves out too much. Raises PlanError for switches with more ports than a word has bits.
+    never leaves out too much. Without `entries` there are none. Raises PlanError for switches with more ports than a
+    word has bits.
     """
     if max(fabric.ports, default=0) > WIDEST:
         raise PlanError(f"waves are proven for switches of at most {WIDEST} ports", f"{max(fabric.ports)} ports")
@@ -131,7 +134,16 @@ def interleaving(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines]
     ports = _ports(states, effects, max(fabric.ports, default=0) + 1)
     links = _links(fabric, states, effects, ports)
     net = _net(fabric, nodes, rows, _while_up(ports, links.off), links)
-    return _with_entries(net, fabric, states, effects)
+    return _with_entries(net, fabric, states, effects) if entries else net
+
+
+def without_blocked(fabric: Fabric, net: InterleavingModel, blocked: Collection[tuple[int, int]]) -> InterleavingModel:
+    """Return the model without the links that spanning tree blocks, at (switch index, port number)."""
+    if not blocked:
+        return net
+    ends = ((fabric.tail, fabric.tail_port), (fabric.head, fabric.head_port))
+    shut = [[(s, p) in blocked for s, p in zip(*map(np.ndarray.tolist, end), strict=True)] for end in ends]
+    return net._replace(usable=net.usable & ~np.any(np.array(shut, np.bool_), axis=0))
 
 
 class _Effects(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -15,14 +16,16 @@ from tagloom.records.lines import FLOW_CONTROL
 from tagloom.records.switch_state import FlowControl
 from tagloom.records.tagged_ports import lines_without_tags, without_tags
 from tagloom.records.wave_proof import AS_PLANNED, WaveProof
+from tagloom.verify.foreign_waits import waiting_in_wave
 from tagloom.verify.forwarding import addressed, forwarding
 from tagloom.verify.guard import guard
 from tagloom.verify.interleaving import interleaving
 from tagloom.verify.isolation_wave import leaks_of_wave
+from tagloom.verify.prove import dependencies
 from tagloom.verify.strange_senders import strange_hosts
 from tagloom.verify.unicast import walk
 from tagloom.verify.uplinks import heard_at_uplinks
-from tagloom.verify.wave import NOBODY, WITNESSES, copies_at, follow_frames, goes_round, turns_of
+from tagloom.verify.wave import NOBODY, WITNESSES, copies_at, follow_foreign, follow_frames, goes_round, turns_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -111,6 +114,10 @@ def _kept_pairs(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines])
         if cycle := find_cycle(len(fabric.tail), held.astype(np.int64), wanted):
             named = "; ".join(channel_name(fabric, c) for c in cycle)
             harm = f"channels: expected no dependency cycle at any line, actual {named}, where ports send PAUSE"
+        else:
+            own, own_before = (held.astype(np.int64), wanted), partial(dependencies, fabric, before)
+            shared = waiting_in_wave(fabric, before, lines, own, AS_PLANNED, follow_foreign, own_before)
+            harm = str(shared[0]) if shared else ""
     return (kept if not harm else np.zeros_like(kept)), harm
 
 

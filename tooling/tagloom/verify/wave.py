@@ -41,8 +41,9 @@ from tagloom.platforms.port_names import channel_name
 from tagloom.records.switch_state import Frames
 from tagloom.records.tagged_ports import lines_without_tags, without_tags
 from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions, WaveProof
+from tagloom.verify.foreign_waits import waiting_in_state, waiting_in_wave
 from tagloom.verify.guard import guard
-from tagloom.verify.interleaving import NOWHERE, InterleavingModel, interleaving, reachable
+from tagloom.verify.interleaving import NOWHERE, InterleavingModel, interleaving, reachable, without_blocked
 from tagloom.verify.isolation_wave import leaks_of_wave
 from tagloom.verify.strange_senders import dropped_as_strange
 from tagloom.verify.transient_ports import transient_hosts, with_transient_tags
@@ -86,7 +87,47 @@ def prove_wave(
     proof = prove_frames(fabric, before, lines, duplicates_allowed=duplicates_allowed, assumptions=assumptions)
     leaks = leaks_of_wave(with_transient_tags(fabric, assumptions.transient_tags), before, lines)
     dropped = dropped_as_strange(fabric, before, lines, follow_frames)
-    return replace(proof, findings=(*proof.findings, *dropped, *leaks, *guard(fabric, before, lines, assumptions)))
+    waiting = _waiting(fabric, before, lines, proof, assumptions) if proof.proven else []
+    guarded = guard(fabric, before, lines, assumptions)
+    return replace(proof, findings=(*proof.findings, *dropped, *waiting, *leaks, *guarded))
+
+
+def _waiting(
+    fabric: Fabric,
+    before: FabricState,
+    lines: Mapping[str, Lines],
+    proof: WaveProof,
+    assumptions: ProofAssumptions,
+) -> list[Finding]:
+    """Return a finding if the fabric's own frames and foreign ones may wait for one another in a cycle."""
+
+    def own_before() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        alone = prove_frames(fabric, before, {}, duplicates_allowed=True, assumptions=assumptions)
+        return alone.held, alone.wanted
+
+    own = proof.held, proof.wanted
+    return waiting_in_wave(fabric, before, lines, own, assumptions, follow_foreign, own_before)
+
+
+def foreign_dependencies(
+    fabric: Fabric, state: FabricState, assumptions: ProofAssumptions = AS_PLANNED
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the dependencies of foreign frames between channels that pause in a state, as (held, wanted)."""
+    return waiting_in_state(fabric, state, assumptions, follow_foreign)
+
+
+def follow_foreign(
+    net: InterleavingModel, switch: NDArray[np.int32], port: NDArray[np.int32], tag_node: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the dependencies of frames that enter by ports outside the fabric, as (held, wanted).
+
+    `tag_node` is the node that the tag of each names, NOWHERE if it has none.
+    """
+    turns = turns_of(net)
+    entering = net._replace(host_switch=switch, host_port=port)
+    _broadcasts(entering, np.ones(len(switch), np.bool_), tag_node, turns, NOBODY, 0)
+    held, out = np.nonzero(turns[:-1])
+    return held.astype(np.int64), net.port_channel[net.head[held], out].astype(np.int64)
 
 
 def prove_frames(
@@ -101,7 +142,7 @@ def prove_frames(
     """Prove what `prove_wave` does for the cells in the model alone, for frames from the hosts that `sources` masks."""
     seen = [(*without_tags(part, before), lines_without_tags(part, lines)) for part in fabric.by_network]
     parts = [part for part, _, _ in seen]
-    nets = [_unblocked(part, interleaving(part, held, sent), assumptions) for part, held, sent in seen]
+    nets = [without_blocked(part, interleaving(part, held, sent), assumptions.blocked) for part, held, sent in seen]
     channels, turns, states = len(fabric.tail), turns_of(nets[0]), 0
     sending = np.ones(len(fabric.hosts), np.bool_) if sources is None else sources
     senders = [sending[hosts] for hosts in fabric.networks.values()]
@@ -187,16 +228,7 @@ def _by_further_addresses(
 ) -> Iterator[tuple[Fabric, InterleavingModel]]:
     """Yield the fabric as known by its hosts' further addresses, with the model of entries for those."""
     for known in fabric.by_further_addresses:
-        yield known, _unblocked(known, interleaving(known, before, lines), assumptions)
-
-
-def _unblocked(fabric: Fabric, net: InterleavingModel, assumptions: ProofAssumptions) -> InterleavingModel:
-    """Return the model without the links that spanning tree blocks."""
-    if not assumptions.blocked:
-        return net
-    ends = ((fabric.tail, fabric.tail_port), (fabric.head, fabric.head_port))
-    shut = [[(s, p) in assumptions.blocked for s, p in zip(*map(np.ndarray.tolist, end), strict=True)] for end in ends]
-    return net._replace(usable=net.usable & ~np.any(np.array(shut, np.bool_), axis=0))
+        yield known, without_blocked(known, interleaving(known, before, lines), assumptions.blocked)
 
 
 def _transient_turns(
@@ -217,7 +249,7 @@ def _transient_turns(
     parts = [*((seen, True) for seen in visited), *((part, False) for part in fabric.by_network if visited)]
     for part, comes in parts:
         seen, held = without_tags(part, before)
-        net = _unblocked(fabric, interleaving(seen, held, lines_without_tags(part, lines)), assumptions)
+        net = without_blocked(fabric, interleaving(seen, held, lines_without_tags(part, lines)), assumptions.blocked)
         if not comes and not _confined(net):
             continue
         what = "a guest's broadcast" if comes else "frames to a guest"
@@ -379,9 +411,10 @@ def follow_frames(
     Return rows (frame state, choice, successor). States are arrivals, then hosts' injections. Each choice is one set of
     egresses that some position offers. An egress leads to an arrival, to host b as A + b, or nowhere (-1).
     """
+    untagged = np.full(len(net.host_switch), NOWHERE, np.int32)
     room = 4 * len(net.arrival_channel) + 1024
     while True:
-        state, choice, to, size = _broadcasts(net, sending, turns, address, room)
+        state, choice, to, size = _broadcasts(net, sending, untagged, turns, address, room)
         if size <= room:
             return state[:size], choice[:size], to[:size]
         room = 2 * size
@@ -736,9 +769,17 @@ def _unicasts(  # noqa: C901, PLR0912, PLR0915 - one compiled loop: split, each 
 
 @kernel
 def _broadcasts(  # noqa: C901, PLR0912, PLR0915 - one compiled loop: split, each part would take all of its arrays
-    net: InterleavingModel, sending: NDArray[np.bool_], turns: NDArray[np.bool_], address: int, room: int
+    net: InterleavingModel,
+    sending: NDArray[np.bool_],
+    tag_nodes: NDArray[np.int32],
+    turns: NDArray[np.bool_],
+    address: int,
+    room: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int]:
-    """Follow copies over all positions; return the rows and the size they need, more than `room` if it was short."""
+    """Follow copies over all positions; return the rows and the size they need, more than `room` if it was short.
+
+    `tag_nodes` are the nodes that the tags of hosts' frames name, NOWHERE if they have none.
+    """
     hosts, nodes, arrivals = len(net.host_switch), len(net.node_vlan), len(net.arrival_channel)
     last = turns.shape[0] - 1
     out_state, out_choice, out_to = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
@@ -772,8 +813,8 @@ def _broadcasts(  # noqa: C901, PLR0912, PLR0915 - one compiled loop: split, eac
         else:
             held = last
             s, p = net.host_switch[x - arrivals], net.host_port[x - arrivals]
-            tagged = False
-            tag_node = NOWHERE
+            tag_node = tag_nodes[x - arrivals]
+            tagged = tag_node >= 0
         if x < arrivals and net.doubtful[held]:  # a separate choice: lost on the link
             if rows < room:
                 out_state[rows], out_choice[rows], out_to[rows] = x, choices, -1
