@@ -199,3 +199,5 @@ def test_a_cycle_that_arises_only_with_frames_of_others_is_told_and_is_a_no_wher
     assert proof.proven == proof.deadlock_free
     told = [each for each in proof.findings if each.expected == "no dependency cycle with frames of VLANs of others"]
     assert bool(told) == (closed and pausing)
+    named = {each["name"] for each in pipeline.assumptions(fabric, held, proof)}
+    assert ("a port whose flow control is off sends no PAUSE" in named) == (closed and not pausing)

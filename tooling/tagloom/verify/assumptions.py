@@ -282,6 +282,15 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
         _pausing,
     ),
     Assumption(
+        "a port whose flow control is off sends no PAUSE",
+        "Frames of VLANs of others may close a dependency cycle with the fabric's own, in a state or between two lines "
+        "of a wave. If the end of one of its channels sends no PAUSE, frames are dropped there, and none waits in a "
+        "circle.",
+        {ANY: "likely: without PAUSE at one end of a cable it is off at both (IEEE 802.3, table 28B-3); not measured"},
+        "show interfaces status: flow control off there; under full load no PAUSE frame is counted at the far end",
+        lambda here: bool(here.proof.foreign_cycle) and here.proof.deadlock_free,
+    ),
+    Assumption(
         "a port-channel spreads flows, not frames, and never sends back what came in",
         "Members of an aggregated link are one link: each flow takes one cable, and what comes in by one cable leaves "
         "by none of them.",
