@@ -191,3 +191,22 @@ def test_a_wave_s_assumptions_are_read_back_as_they_were_written(said):
     whole = ProofAssumptions(**said)
     page = ProofAssumptionsForm.model_validate_json(json.dumps(whole.to_json()))
     assert ProofAssumptions.from_json(page.model_dump()) == whole
+
+
+@pytest.mark.parametrize("pausing", [False, True])
+def test_a_ring_that_is_only_closed_between_two_plans_is_named_as_a_ring_and_pruned(pausing):
+    """Where ports send PAUSE, what goes round waits for itself as well: the way out is that of a ring."""
+    fabric = replace(make_fabric("ring", 4, model=MODEL), flow_control=pausing)
+    one, _, _ = pipeline.plan(fabric.with_links_down({1}), ROOT / "templates")
+    other, _, _ = pipeline.plan(fabric.with_links_down({2}), ROOT / "templates", previous=one)
+    before = shared(fabric, one.state, dict.fromkeys(PORTS, range(4)))
+    after = laid_over(fabric, before, other.state)
+    services, order = proof_services(fabric), partial(pipeline.rollout, fabric)
+    assert not services.foreign_harm(before)
+    assert not services.foreign_harm(after)
+    with pytest.raises(PlanError, match="copies go round") as refused:
+        pruned_first(fabric, services, before, after, order)
+    assert "--foreign prune" in str(refused.value)
+    change = pruned_first(fabric, services, before, after, order, foreign="prune")
+    assert change.waves[0].name == "prune"
+    assert all(wave.proof.proven for wave in change.waves)
