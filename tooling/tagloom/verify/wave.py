@@ -18,7 +18,9 @@ independent. So no interleaving is ever enumerated. What is checked of the union
 4. unless the plan allows duplicates, no choice of positions delivers more copies than there are other hosts;
 5. no switch that looks up senders drops a frame for its sender (see `strange_senders`);
 6. with several networks, 2 to 4 hold among the hosts of each, and networks that were isolated stay so (see
-   `isolation_wave`).
+   `isolation_wave`);
+7. the channel dependencies of U and of foreign frames, followed likewise, have no cycle whose channels all end at ports
+   that send PAUSE (see `foreign_waits`).
 
 `ProofAssumptions` weakens two of these. Without PAUSE nothing can deadlock; instead of (1) the frame states of each
 destination, and those of floods, must each be acyclic, so that still no frame loops. If switches learn, a unicast that
