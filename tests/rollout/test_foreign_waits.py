@@ -25,7 +25,7 @@ from tagloom.rollout.acyclic import acyclic, tree_turns
 from tagloom.rollout.steps import Change as Steps
 from tagloom.rollout.steps import through
 from tagloom.rollout.trees import chain as chain_of_trees
-from tagloom.verify import foreign_waiting, prove_foreign, prove_wave
+from tagloom.verify import foreign_waiting, prove_foreign, prove_kept, prove_wave
 from thinned import examples
 
 MODEL = "powerconnect-5324"
@@ -198,6 +198,8 @@ def test_a_cycle_that_neither_end_of_a_wave_has_is_named_with_the_vlan(seed):
     assert found.where in {"VLAN 10, of others", "VLAN 30, of others"}
     assert "in any interleaving" in found.expected
     assert " -> " in found.actual
+    (harm,) = prove_kept(fabric, before, after, effects(lines)).findings
+    assert ", of others: expected no dependency cycle" in harm.actual, "where pairs that work are to go on working, too"
 
 
 def lines_of_wave(fabric, wave):

@@ -29,7 +29,8 @@ class ProofAssumptions:
     blocked   (switch index, port number) of the ports that spanning tree keeps from forwarding during the whole wave
     keeping   for fabrics in which some pairs are cut off already: pairs without a path before the wave, or not meant to
               have one after it, may do anything; all others keep a path at every line, and nothing storms
-    foreign   only the topology of foreign VLANs changes: it is proven that none storms or is cut at any line
+    foreign   only the topology of foreign VLANs changes: it is proven that none storms or is cut at any line, nor waits
+              in a cycle with the fabric's own frames
     apart     indices of switches outside the proof: their links are shut, or dead
     stuck     switches that stopped between two states and take no lines of this wave
     transient_ports  (switch name, port number) of hosts that are leaving or have not arrived yet: their frames must do
