@@ -717,21 +717,23 @@ def _steps_back(
     here = progress.read
     for number in range(wave, down_to, -1):
         back = [name for name, at in progress.at.items() if at >= number]
-        for there in _modes_last(here, overlay_wave(sequence, here, number - 1, back)):
+        for there in _modes_last(sequence.fabric, here, overlay_wave(sequence, here, number - 1, back)):
             if any(there[name] is not here[name] for name in there):
                 yield here, there, number
             here = there
 
 
-def _modes_last(here: FabricState, there: FabricState) -> list[FabricState]:
+def _modes_last(fabric: Fabric, here: FabricState, there: FabricState) -> list[FabricState]:
     """Return the states of a way back in one wave, or in two where ports' modes change: last, and nothing else.
 
     A mode bears on nothing where the port is in VLAN 1 alone (see `verify.guard`), as it is once all else is back.
+    Where ports of hosts are access ports, mode and VLAN change together: no line says one without the other.
     """
     before: FabricState = {}
     for name, held in there.items():
         same = np.array_equal(held.mode, here[name].mode)
-        before[name] = held if same else replace(held, mode=here[name].mode)
+        together = same or platforms.of(fabric.switches[fabric.index[name]]).hosts_on_access
+        before[name] = held if together else replace(held, mode=here[name].mode)
     return [there] if all(before[name] is there[name] for name in there) else [before, there]
 
 

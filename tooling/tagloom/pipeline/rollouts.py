@@ -54,7 +54,8 @@ def rollout_between(
         if running is not None or foreign != "refuse":
             rule = "two builds of one fabric; what loops is pruned first: tagloom apply OLD --foreign prune"
             raise InputError([Finding("--running, --foreign", rule, "they differ in parts")])
-        requested = WavesRequest(proof_services, _planned_alone, allowed, strategy, allow_drain)
+        alone = partial(_planned_alone, new)
+        requested = WavesRequest(proof_services, alone, allowed, strategy, allow_drain)
         return grow(FabricPair(a, b), old.state, new.state, requested)
     before, after = what_runs(running, b, old.state, new.state)
     services = proof_services(b, duplicates_allowed=allowed)
@@ -62,7 +63,10 @@ def rollout_between(
     return pruned_first(b, services, before, after, order, foreign=foreign)
 
 
-def _planned_alone(fabric: Fabric) -> FabricState:
+def _planned_alone(new: Build, fabric: Fabric) -> FabricState:
+    """Return the state of a fabric on the way to `new`; under pinned by its paths, else by one tree."""
+    if new.assignment == "pinned":
+        return plan(fabric, Path(), assignment="pinned", routing="tree", keep=new, texts=False)[0].state
     return plan(fabric, Path(), texts=False)[0].state
 
 

@@ -201,6 +201,7 @@ def _taken_along(todo: _Changes) -> list[Change]:
 def _write_memberships(todo: _Changes) -> None:
     lists: dict[tuple[str, int], list[Change]] = {}  # by (step, port)
     natives: dict[int, dict[int, list[Change]]] = {}  # port outside general mode -> its one untagged VLAN
+    left: dict[int, list[Change]] = {}  # access port -> VLANs that it leaves by joining another
     plain = _made_plain(todo)
     for change in todo.cells[Cell.MEMBER]:
         port, vlan = change.port, change.vlan
@@ -213,7 +214,8 @@ def _write_memberships(todo: _Changes) -> None:
         if mode is PortMode.ACCESS:
             if change.after:
                 todo.refuse(port)
-            continue  # joining its VLAN makes an access port leave any other
+            left.setdefault(port, []).append(change)
+            continue
         step = _step_of_member(change, mode, plain)
         if todo.grammar.keeps_other_mode and step == "leave" and change.before == Membership.UNTAGGED:
             step = "leave_untagged"
@@ -233,7 +235,8 @@ def _write_memberships(todo: _Changes) -> None:
         if len(wanted) > 1 or DISCARD_PVID in wanted:
             todo.refuse(port)
         step = "access_vlan" if todo.mode(port) is PortMode.ACCESS else "trunk_native"
-        todo.add(step, _at(port), chain.from_iterable(wanted.values()), vlan=min(wanted))
+        along = left.get(port, ())
+        todo.add(step, _at(port), chain(chain.from_iterable(wanted.values()), along), vlan=min(wanted))
 
 
 def _line_of(grammar: Grammar, step: str) -> str:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagloom.errors import AT_ONCE, Finding, InputError, PlanError
+from tagloom.errors import AT_ONCE, Finding, InputError, PlanError, UnwritableError
+from tagloom.platforms.port_names import port_name
 from tagloom.records.fabric_pair import (
     FabricPair,
     hosts_by_member,
@@ -92,7 +93,31 @@ def grow(fabrics: FabricPair, before: FabricState, after: FabricState, requested
             (AT_ONCE,),
         )
     witness = last.witness if last.witness == first.witness else f"{last.witness}; with VLANs kept: {first.witness}"
+    if isinstance(last, UnwritableError):
+        raise PlanError(last.rule, witness, *_where_trees_stay(fabrics, before))
     raise PlanError(last.rule, witness, last.next_step, last.advice)
+
+
+def _where_trees_stay(fabrics: FabricPair, before: FabricState) -> tuple[str, tuple[str, ...]]:
+    """Return what to do, as text and as advice, where no port can be in the trees before and after at once.
+
+    A tree stays if no link of it goes, or only the last one of a switch that goes.
+    """
+    old, ends_left, moved = fabrics.old, set[str](), list[str]()
+    for link, ends in zip(old.links, link_ends(old), strict=True):
+        held = before[old.switches[link.a].name]
+        carries = any(held.member(vlan, link.a_port) for vlan in held.owned_vlans)
+        going = {name for name, *_ in ends} - fabrics.switches
+        if ends in fabrics.links or not carries:
+            continue
+        if going - ends_left:
+            ends_left |= going
+        else:
+            moved.append(port_name(old, link.a, link.a_port))
+    if moved:
+        off = f"tagloom plan OLD.yml --off {' '.join(moved)} -o OFF, then tagloom apply OFF --allow interrupt"
+        return f"{off}, which cuts pairs off; from there, plan --keep OFF cuts none", ("plan --off LINK",)
+    return f"tagloom plan --keep OLD, which keeps the trees; or {_IN_ONE_GO}", ("plan --keep BUILD", AT_ONCE)
 
 
 def refuse_unlike(fabrics: FabricPair) -> None:

@@ -543,7 +543,8 @@ def _refusal(request: _Request, strategy: str, *, allow_drain: bool) -> PlanErro
         rule += ", nor with frames of VLANs of others where ports send PAUSE" if request.shared_cycle else ""
     witness = "; ".join([*names, *dict.fromkeys(request.refused)])
     if request.unwritable:
-        return PlanError(rule, witness, f"tagloom {AT_ONCE} sets it up in one go, and cuts pairs off", (AT_ONCE,))
+        next_step = f"tagloom {AT_ONCE} sets it up in one go, and cuts pairs off"
+        return UnwritableError(rule, witness, next_step, (AT_ONCE,))
     if allow_drain:
         next_step = "change it in two rollouts, over a plan with --routing tree"
         return PlanError(rule, witness, next_step, ("plan --routing tree",))

@@ -146,7 +146,8 @@ class _StatesOfBoth:
         leave = _closed(platform, _without_entries_at(old, leaving), left, enabled=how == "isolated")
         if len(taken):
             leave = _closed(platform, leave, taken, enabled=False)
-        content = {v: self._contents_meanwhile(old, new, v, leaving) for v in self.same}
+        later = np.intersect1d(going, arriving) if platform.hosts_on_access else going[:0]
+        content = {v: self._contents_meanwhile(old, new, v, leaving, later) for v in self.same}
         add = _with_contents(self.renewed(leave), content)
         add = _prepared(platform, add, new, taken)
         change = _with_contents(new, content)
@@ -192,10 +193,13 @@ class _StatesOfBoth:
         arriving = _ports(self.fabrics.ports_of_hosts(self.fabrics.new), switch.name)
         return factory, factory, add, _shut(new, arriving), _shut(new, arriving), new
 
-    def _contents_meanwhile(self, old: SwitchState, new: SwitchState, vlan: int, leaving: Ports) -> Content | None:
+    def _contents_meanwhile(
+        self, old: SwitchState, new: SwitchState, vlan: int, leaving: Ports, later: Ports
+    ) -> Content | None:
         """Return what a VLAN that keeps its id holds on a switch meanwhile: all that it had and will have.
 
-        Entries of hosts that go are gone at once; members stay, on links that are in use until they are shut.
+        Entries of hosts that go are gone at once; members stay, on links that are in use until they are shut. Ports
+        that are links before and hosts' `later` hold what they had: they have a link's mode until it is gone.
         """
         if vlan not in old.vlan_index and vlan not in new.vlan_index:
             return None
@@ -203,7 +207,10 @@ class _StatesOfBoth:
         members = np.where(was > 0, was, will)
         members[leaving] = np.where(was[leaving] > 0, will[leaving], members[leaving])
         rows = (old.entry_vlan == vlan) & np.isin(old.entry_mac, self.stays) & ~np.isin(old.entry_port - 1, leaving)
+        members[later] = was[later]
         mac, port = _entries(new, vlan)
+        there = ~np.isin(port - 1, later) | (members[port - 1] > 0)
+        mac, port = mac[there], port[there]
         rows &= ~np.isin(old.entry_mac, mac)
         mac = np.concatenate([old.entry_mac[rows], mac])
         port = np.concatenate([old.entry_port[rows], port])
