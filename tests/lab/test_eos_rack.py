@@ -1,6 +1,8 @@
 """Arista switches of the rack: pushed over netmiko's driver, read by SNMP, pinged, led back, and what is refused."""
 
 import json
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -26,10 +28,10 @@ switches:
   s3: {{model: powerconnect-5548}}
 links: [["s0:Et1", "s1:Et1"], ["s1:Et49/1", "s2:Et52"], ["s2:Et2", "s3:gi1/0/1"], ["s3:gi1/0/2", "s0:Et2"]]
 hosts:
-  h0: {{switch: s0, port: Et5}}
-  h1: {{switch: s1, port: Et5}}
-  h2: {{switch: s2, port: Et5}}
-  h3: {{switch: s3, port: gi1/0/5}}
+  h0: {{switch: s0, port: Et5, mac: "02:00:00:00:00:01"}}
+  h1: {{switch: s1, port: Et5, mac: "02:00:00:00:00:02"}}
+  h2: {{switch: s2, port: Et5, mac: "02:00:00:00:00:03"}}
+  h3: {{switch: s3, port: gi1/0/5, mac: "02:00:00:00:00:04"}}
 """
 RACK = Path("inventory/lab")
 TREE = ["--assignment", "pinned", "--routing", "tree"]
@@ -65,6 +67,11 @@ def test_a_tree_is_pushed_carries_every_pair_is_changed_in_one_go_and_led_back(r
     assert (status, len(pushed["changed"])) == (0, 4)
     assert said(capsys, "lab", "ping")[1]["lost"] == 0
     assert main(["observe", "--against", "b"]) == 0
+    status, refused = said(capsys, "rollback")
+    assert (status, refused["advice"]) == (1, [])
+    assert sorted(path.name for path in Path().glob(f"{refused['next'].rpartition(' ')[2]}/*")) == [
+        f"s{n}.cfg" for n in range(4)
+    ]
     status, again = said(capsys, "apply", "b")
     assert (status, again["changed"], len(again["unchanged"])) == (0, [], 4)
     for name, text in process.configurations(rack).items():
@@ -81,7 +88,12 @@ def test_a_tree_is_pushed_carries_every_pair_is_changed_in_one_go_and_led_back(r
     assert (status, pushed["hitless"], pushed["interrupted_pairs"]) == (0, False, 12)
     assert said(capsys, "lab", "ping")[1]["lost"] == 0
     assert main(["observe", "--against", "c"]) == 0
-    assert main(["apply", "b", "--allow", "interrupt"]) == 0
+    # what was set up in one go has no proven way back, and spanning tree none either: the former build leads there
+    before = process.configurations(rack)
+    status, refused = said(capsys, "rollback")
+    assert (status, refused["advice"]) == (1, ["apply BUILD --allow interrupt"])
+    assert process.configurations(rack) == before
+    assert main(shlex.split(refused["next"].partition(",")[0])[1:]) == 0
     assert said(capsys, "lab", "ping")[1]["lost"] == 0
     assert main(["observe", "--against", "b"]) == 0
 
@@ -123,11 +135,8 @@ def test_a_set_up_that_stopped_half_way_is_resumed_and_the_refused_way_back_says
     assert (status, pushed["changed"], pushed["failed"]) == (0, ["s2"], [])
     assert said(capsys, "lab", "ping")[1]["lost"] == 0
     assert main(["observe", "--against", "c"]) == 0
-    # what was set up in one go has no proven way back; over spanning tree there is none either, and that is said
+    # over spanning tree there is no way back, and that is said
     before = process.configurations(rack)
-    status, refused = said(capsys, "rollback")
-    assert status == 1
-    assert "apply of a former build" in json.dumps(refused)
     status, refused = said(capsys, "rollout", "--to", "spanning-tree", "c", "-o", "back")
     assert status == 1
     assert "must drop BPDUs" in json.dumps(refused)
@@ -135,33 +144,42 @@ def test_a_set_up_that_stopped_half_way_is_resumed_and_the_refused_way_back_says
     status, pushed = said(capsys, "apply", "b", "--allow", "interrupt")
     assert (status, pushed["failed"]) == (0, [])
     assert main(["observe", "--against", "b"]) == 0
-    # nor can a port be prepared for a host that comes: it would be untagged in two VLANs
-    Path("g.yml").write_text(f"{FABRIC}  h4: {{switch: s2, port: Et6}}\n")
+    # a host that comes is refused where the tree would move, and comes without a cut where it is kept
+    Path("g.yml").write_text(f"{FABRIC}  h4: {{switch: s2, port: Et6, mac: '02:00:00:00:00:05'}}\n")
     assert main(["plan", "g.yml", "-o", "d", "--previous", "b", *TREE]) == 0
     before = process.configurations(rack)
     status, refused = said(capsys, "apply", "d")
     assert status == 1
-    assert "untagged in one VLAN" in json.dumps(refused)
-    assert "port Et6" in json.dumps(refused)
+    assert "untagged in one VLAN" in refused["witness"] + refused["refused"]
+    assert refused["next"].startswith("tagloom plan --keep OLD")
     assert process.configurations(rack) == before
-    status, pushed = said(capsys, "apply", "d", "--allow", "interrupt")
-    assert (status, pushed["failed"]) == (0, [])
+    assert main(["plan", "g.yml", "-o", "d", "--keep", "b", *TREE]) == 0
+    status, pushed = said(capsys, "apply", "d")
+    assert (status, pushed["failed"], pushed["hitless"]) == (0, [], True)
     process.plug(rack, read_fabric(Path("d/fabric.yml")).hosts)
     reached = said(capsys, "lab", "ping")[1]
     assert (reached["pairs"], reached["lost"]) == (20, 0)
 
 
-def test_a_port_that_leaves_the_fabric_is_led_out_by_hand_and_named_until_then(rack, capsys):
+def test_a_port_that_leaves_the_fabric_is_given_back_where_the_tree_is_kept_and_else_led_out_by_hand(rack, capsys):
     assert main(["plan", "f.yml", "-o", "b", *TREE]) == 0
     assert main(["apply", "b", "--allow", "interrupt"]) == 0
-    Path("g.yml").write_text(FABRIC.replace("  h0: {switch: s0, port: Et5}\n", ""))
-    assert main(["plan", "g.yml", "-o", "c", "--previous", "b", *TREE]) == 0
-    status, found = said(capsys, "apply", "c", "--allow", "interrupt")
+    Path("g.yml").write_text(re.sub(" +h0: .*\n", "", FABRIC))
+    assert main(["plan", "g.yml", "-o", "moved", "--previous", "b", *TREE]) == 0
+    status, found = said(capsys, "apply", "moved", "--allow", "interrupt")
     assert status == 3
     assert "s0: Et5: expected no member of tagloom's VLANs" in json.dumps(found)
     with login(rack) as console:
         console.send(["interface Ethernet5", "no switchport access vlan", "exit"])
-    assert main(["apply", "c", "--allow", "interrupt", "--drift", "overwrite"]) == 0
+    assert main(["apply", "moved", "--allow", "interrupt", "--drift", "overwrite"]) == 0
+    assert main(["observe", "--against", "moved"]) == 0
+    assert main(["plan", "f.yml", "-o", "again", "--keep", "moved", *TREE]) == 0
+    status, pushed = said(capsys, "apply", "again")
+    assert (status, pushed["hitless"]) == (0, True)
+    assert main(["plan", "g.yml", "-o", "c", "--keep", "again", *TREE]) == 0
+    status, pushed = said(capsys, "apply", "c")
+    assert (status, pushed["hitless"]) == (0, True)
+    assert "access vlan" not in process.configurations(rack)["s0"].partition("interface Ethernet5")[2].partition("!")[0]
     assert main(["observe", "--against", "c"]) == 0
 
 

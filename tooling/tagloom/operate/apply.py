@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
@@ -15,11 +16,12 @@ from tagloom.apply.outcomes import Fault
 from tagloom.apply.run_states import DONE, UNDONE, Move
 from tagloom.apply.survey import survey
 from tagloom.apply.switch import cell_finding, drifted_cells
-from tagloom.errors import DeviceError, Finding, InputError, PlanError
+from tagloom.errors import AT_ONCE, DeviceError, Finding, InputError, PlanError
 from tagloom.operate import growing, own_lines, prepare, waves
 from tagloom.operate.interrupting import interrupted_at_once, interrupted_by_waves
 from tagloom.operate.reloads import reload_remarks
 from tagloom.pipeline.proving import proof_services
+from tagloom.platforms.factory import factory_state
 from tagloom.platforms.grammar import switchwide
 from tagloom.platforms.port_names import link_name
 from tagloom.read.build_directory import write_texts
@@ -36,7 +38,6 @@ from tagloom.verify import Plan, verify
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
     from tagloom.apply.confirmations import Confirmation
     from tagloom.apply.journal import Run
@@ -824,6 +825,24 @@ def _resume(
     return replace(_after(context, run, sequence, found.complete(gathered), options, on_progress), interrupted=cut)
 
 
+def _back_in_one_go(context: ApplyContext, run: Run) -> tuple[str, tuple[str, ...]]:
+    """Return what leads back from a run that set a fabric up in one go, as text and as advice.
+
+    Spanning tree does where a way from the factory's state could be proven, too: not by switches that pass BPDUs on.
+    """
+    fabric = context.own_sequence(run).fabric
+    if leads_from(fabric, {switch.name: factory_state(platforms.of(switch)) for switch in fabric.live}):
+        over = f"tagloom rollout --to spanning-tree {run.source} -o back, then tagloom apply back --allow drain"
+        return f"{over}; or tagloom apply of a former build", ("rollout --to spanning-tree BUILD", "apply BUILD")
+    before = (r for r in context.journal.runs() if r.id < run.id and r.kind == "apply" and r.state == DONE and r.wave)
+    if (former := next(before, None)) is None:
+        kept = f"what each switch held is in {context.site.home}/{run.name}-*/backups"
+        return f"by hand: no build was applied before, and {kept}", ()
+    build = Path(former.source)
+    build = build / "build" if (build / "rollout.json").is_file() else build
+    return f"tagloom apply {build} --allow interrupt, which cuts pairs off", (AT_ONCE,)
+
+
 def rollback(
     context: ApplyContext,
     source: Path | None,
@@ -853,11 +872,7 @@ def rollback(
     if not run.proven:
         rule = "every state on the way back must be proven"
         witness = f"run {run.name} set {run.fabric} up in one go, from a state that did not prove"
-        leads = (
-            f"tagloom rollout --to spanning-tree {run.source} -o back, then tagloom apply back --allow drain; "
-            "or tagloom apply of a former build"
-        )
-        raise PlanError(rule, witness, leads, ("rollout --to spanning-tree BUILD", "apply BUILD"))
+        raise PlanError(rule, witness, *_back_in_one_go(context, run))
     if source is None and not run.unfinished:
         own_lines.refuse_for_alone(context, run)
     left = own_lines.left_behind(context, run)
