@@ -7,10 +7,11 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from tagloom.apply.run_states import DONE
 from tagloom.errors import DeviceError, Finding, InputError, PlanError
-from tagloom.operate import apply, prepare
+from tagloom.operate import apply, prepare, waves
 from tagloom.operate.interrupting import SHOWN
-from tagloom.operate.repair_detour import detour_wave, write_detour
+from tagloom.operate.repair_detour import detour_wave, rejoin_waves, write_detour
 from tagloom.operate.repair_runs import FOLDER, assess, what_runs
 from tagloom.operate.repair_target import island_pairs, joined_pairs, same_target
 from tagloom.pipeline.files import write_build
@@ -227,7 +228,53 @@ def _take_detour(context: ApplyContext, found: Assessment, at_once: AtOnce | Non
     wave = ready or detour_wave(runs, found.wanted.fabric, found.detour, templates)
     if wave is None:
         return None
-    sequence = wave.write(templates, context.site.directory("detour") / "rollout")
+    return _sent(context, runs, wave, "detour")
+
+
+def _way_home(found: Assessment, templates: Path) -> DetourWave | None:
+    """Return the waves that lead home from a detour round a switch under pinned; None where that is not so.
+
+    The switch must hold what it held before it died, and the others what the detour left there: else the regular way,
+    which sets it apart, follows.
+    """
+    runs = found.runs
+    away = runs.ours and runs.run.state == DONE and not found.waiting
+    return rejoin_waves(runs, templates) if away and same_target(found.wanted.fabric, runs.home.fabric) else None
+
+
+def _by_known_waves(
+    context: ApplyContext, found: Assessment, options: RepairOptions, at_once: AtOnce | None
+) -> _Done | None:
+    """Take a detour, or the way home from one round a switch, or only look at it; None where that does not do."""
+    if options.propose:
+        return _previewed(context, found)
+    if _may_take_detour(found, options) and (taken := _take_detour(context, found, at_once)) is not None:
+        return taken
+    wave = _way_home(found, context.site.share / "templates")
+    return _sent(context, found.runs, wave, "replan") if wave is not None else None
+
+
+def _previewed(context: ApplyContext, found: Assessment) -> _Done | None:
+    """Return what the way round a dead switch under pinned, or home from it, would send; None where it is not taken."""
+    runs, templates = found.runs, context.site.share / "templates"
+    if runs.home.assignment != "pinned":
+        return None
+    wave, means = _way_home(found, templates), "replan"
+    if found.detour is not None and found.dead.switches and runs.at_home:
+        wave, means = detour_wave(runs, found.wanted.fabric, found.detour, templates), "detour"
+    if wave is None:
+        return None
+    sequence = wave.write(templates, context.site.directory("repair") / "rollout")
+    looked = apply.look(context, sequence, 0)
+    progress = waves.locate_switches(sequence, 1, looked)
+    if progress.findings or progress.unread:
+        return None
+    return _Done(apply.Result(looked.outcomes), looked.read, sequence.states[-1], means)
+
+
+def _sent(context: ApplyContext, runs: Runs, wave: DetourWave, means: str) -> _Done | None:
+    """Send proven waves to the switches that they change, and read no others; None where that sends nothing."""
+    sequence = wave.write(context.site.share / "templates", context.site.directory(means) / "rollout")
     source = (context.site.home / FOLDER / "build").absolute()
     run, sequence = context.begin(sequence, "apply", str(source))
     outcomes = context.push(run, sequence, by=context.direct)
@@ -236,7 +283,7 @@ def _take_detour(context: ApplyContext, found: Assessment, at_once: AtOnce | Non
     run, state = context.journal.run(run.id), sequence.states[-1]
     home = context.site.home / FOLDER / "home"
     now = replace(runs, run=run, fabric=wave.build.fabric, state=state, directory=home, ours=True, texts={})
-    return _Done(apply.Result(outcomes, run), {}, state, "detour", now if outcomes.good else None)
+    return _Done(apply.Result(outcomes, run), {}, state, means, now if outcomes.good else None)
 
 
 def _gone_on(context: ApplyContext, found: Assessment, options: RepairOptions) -> _Done | None:
@@ -290,8 +337,8 @@ def _act(context: ApplyContext, found: Assessment, options: RepairOptions, at_on
         return done
     if not options.propose:
         _keep_home(context, runs)
-    if _may_take_detour(found, options) and (taken := _take_detour(context, found, at_once)) is not None:
-        return taken
+    if (done := _by_known_waves(context, found, options, at_once)) is not None:
+        return done
     folder = context.site.directory("repair") if options.propose else context.site.home / FOLDER
     pairs = enumerate(zip(runs.fabric.switches, wanted.fabric.switches, strict=True))
     back = [s for s, (a, b) in pairs if b.up and not a.up]

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from tagloom.operate.repair_runs import Runs
     from tagloom.records.build import Build
     from tagloom.records.detours import Detour
-    from tagloom.records.fabric import Fabric
-    from tagloom.records.switch_state import FabricState
+    from tagloom.records.fabric import Fabric, Link
+    from tagloom.records.switch_state import FabricState, SwitchState
 
 
 def detour_for(home: Build, dead: DeadParts) -> Detour | None:
@@ -115,7 +115,7 @@ def detour_wave(runs: Runs, fabric: Fabric, detour: Detour, templates: Path) -> 
     Nothing but PVIDs of hosts changes, one line each, so that a frame goes wholly by the paths before or by those
     after; under pinned, entries, of which any mixture leads on. No pair that works is cut off on the way. That is
     proven as any wave: of a dead link for the fabric in which it is back, of a dead switch for pairs that work without
-    it; and so is the state after it, without what died.
+    it, while frames to its hosts are followed to its dead links; and so is the state after it, without what died.
     Pairs of networks in given VLANs may stay cut off by a dead link: they have no detours, and no other network need
     wait for them. Switches that do not change are neither rendered nor parsed again.
     """
@@ -123,7 +123,10 @@ def detour_wave(runs: Runs, fabric: Fabric, detour: Detour, templates: Path) -> 
     kept = ProofAssumptions(keeping=True)  # what is dead cuts pairs off before it
     link = len(fabric.live) == len(home.fabric.live)  # a detour round a switch does not lead to that, were it back
     whole = link and not detour.entries and not detour.floods  # else floods would part that a link which is back joins
-    services = proof_services(home.fabric if whole else fabric, duplicates_allowed=home.duplicates_allowed)
+    judged = home.fabric if whole else fabric
+    if not link and home.assignment == "pinned":  # entries for the dead switch's hosts stay
+        judged = home.fabric.with_links_dead(_links_lost(home.fabric, fabric))
+    services = proof_services(judged, duplicates_allowed=home.duplicates_allowed)
     waves, texts = list[Wave](), dict[int, str]()
     here, before = runs.state, {**runs.state, **dead_states(fabric)}
     for name, why, part in _parts(detour):
@@ -140,13 +143,93 @@ def detour_wave(runs: Runs, fabric: Fabric, detour: Detour, templates: Path) -> 
         texts |= {id(after[name]): text for name, text in lines.items()}
         here = there
     around = Plan(None, home.duplicates_allowed, shares=True)
-    first, last = (verify(fabric.with_links_up(), state, around) for state in (before, waves[-1].state))
+    ends = (_without_entries_for_dead(home.fabric, fabric, state) for state in (before, waves[-1].state))
+    first, last = (verify(fabric.with_links_up(), state, around) for state in ends)
     if not (last.proven or (link and _serves_all_but_given(home, fabric, waves[-1].state))):
         return None
     change = Rollout("detour", before, waves[-1].state, tuple(waves), first, last)
     build = _taken(home, fabric, detour, waves[-1].state)
     count = sum(map(len, texts.values()))
     return DetourWave(build, change, {id(before[name]): text for name, text in runs.texts.items()} | texts, count)
+
+
+def rejoin_waves(runs: Runs, templates: Path) -> DetourWave | None:
+    """Return the waves home from a detour round a switch under pinned, once it is back with what it held before.
+
+    Floods keep the tree that they took, and go to the switch by one of its links: it ceases to flood the others in a
+    first wave. In a second the far end floods that one, and entries go home. No pair that works is cut off on the way,
+    and no switch is set apart. None where what runs is no such detour, or no link serves.
+    """
+    home, fabric = runs.home, runs.home.fabric
+    gone = [s for s, switch in enumerate(runs.fabric.switches) if fabric.switches[s].up and not switch.up]
+    detour = next((each for each in home.detours if [fabric.index.get(part) for part in each.dead] == gone), None)
+    if home.assignment != "pinned" or detour is None:
+        return None
+    (s,), name = gone, fabric.switches[gone[0]].name
+    around = taken(home.state, runs.fabric, detour)
+    if any(runs.state[each.name] != around[each.name] for each in runs.fabric.live):
+        return None
+    here: FabricState = {**runs.state, name: home.state[name]}
+    kept, services = ProofAssumptions(keeping=True), proof_services(fabric, duplicates_allowed=home.duplicates_allowed)
+    ends = [(x.a_port, x.b, x.b_port) if x.a == s else (x.b_port, x.a, x.a_port) for x in _up_at(fabric, s)]
+    for own, t, far in ends:
+        alone, beyond = here[name].flooding.copy(), fabric.switches[t].name
+        alone[[port - 1 for port, *_ in ends]] = [port == own for port, *_ in ends]
+        leaf = {**here, name: _as_held(here[name], replace(here[name], flooding=alone))}
+        there = {each: replace(held, flooding=leaf[each].flooding) for each, held in home.state.items()}
+        floods = there[beyond].flooding.copy()
+        floods[far - 1] = True
+        there[beyond] = replace(there[beyond], flooding=floods)
+        there = {each: _as_held(leaf[each], held) for each, held in there.items()}
+        waves, before = list[Wave](), here
+        steps = ((f"{name} floods one of its links alone", leaf), ("floods reach it there, entries go home", there))
+        for why, after in steps:
+            if all(after[each] is before[each] for each in after):
+                continue
+            proof, felt = services.wave(before, after, kept)
+            if not proof.proven:
+                break
+            waves.append(Wave("rejoin", why, before, after, proof, lines=felt, assumptions=kept))
+            before = after
+        last = verify(fabric.with_links_up(), there, Plan(None, home.duplicates_allowed, shares=True))
+        if waves and before is there and last.proven:
+            first = verify(fabric.with_links_up(), here, Plan(None, home.duplicates_allowed, shares=True))
+            known = [(state, render(fabric, state, templates)) for state in (here, leaf, there)]
+            texts = {id(state[each]): text for state, lines in known for each, text in lines.items()}
+            reason = f"paths go home from a detour around {name}: {home.routes.reason}"
+            build = replace(home, state=there, routes=replace(home.routes, reason=reason), detours=(), protection=None)
+            change = Rollout("rejoin", here, there, tuple(waves), first, last)
+            return DetourWave(build, change, texts, sum(map(len, texts.values())))
+    return None
+
+
+def _up_at(fabric: Fabric, s: int) -> list[Link]:
+    """Return the links of a switch that are up."""
+    return [link for link in fabric.links if link.up and s in (link.a, link.b)]
+
+
+def _as_held(held: SwitchState, wanted: SwitchState) -> SwitchState:
+    """Return `held` itself where it is what is wanted: a wave sends nothing to such a switch."""
+    return held if held == wanted else wanted
+
+
+def _links_lost(home: Fabric, fabric: Fabric) -> set[int]:
+    """Return the links of switches that are down in a fabric, and not in `home`."""
+    lost = {s for s, switch in enumerate(fabric.switches) if not switch.up and home.switches[s].up}
+    return {i for i, link in enumerate(home.links) if {link.a, link.b} & lost}
+
+
+def _without_entries_for_dead(home: Fabric, fabric: Fabric, state: FabricState) -> FabricState:
+    """Return a state without entries for hosts of `home` that a fabric lacks: they bear on frames to those alone."""
+    dead = np.array([mac for mac in home.host_of_mac if mac not in fabric.host_of_mac], np.uint64)
+    if not len(dead):
+        return state
+    found = dict(state)
+    for name, held in state.items():
+        kept = ~np.isin(held.entry_mac, dead)
+        columns = {each: getattr(held, each)[kept] for each in ("entry_vlan", "entry_mac", "entry_port")}
+        found[name] = replace(held, **columns)
+    return found
 
 
 def _parts(detour: Detour) -> list[tuple[str, str, Detour]]:
