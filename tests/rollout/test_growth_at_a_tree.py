@@ -45,7 +45,8 @@ def led_there_and_back(old, new, directory):
 
 @pytest.mark.parametrize("name", [name for name in DIFFERENCES if name not in MOVES_THE_TREE])
 def test_whoever_is_in_both_is_reached_after_every_line_there_and_the_way_back_proves(name, tmp_path):
-    led_there_and_back(*fabrics(name), tmp_path)
+    old, new = fabrics(name)
+    led_there_and_back(old, new, tmp_path)
 
 
 @pytest.mark.parametrize("name", MOVES_THE_TREE)

@@ -71,6 +71,14 @@ def test_the_others_are_led_round_a_switch_that_died_and_it_joins_again_when_it_
         assert (seen["unreached"], seen["duplicated"], seen["flooded"], seen["storms"]) == (cut, 0, 0, 0)
         whole(terminal, HOSTS[1:], lost=len(apart))
         process.mend(terminal.rack)
+        entry = "02:00:00:00:00:02 dev swp1 vlan 100 master"
+        terminal.type("s0", f"bridge fdb del {entry}")  # no line of the way home is for that entry
+        before = texts(terminal)
+        page = terminal.answer("repair", "--hold", "0s", expect=1)
+        assert (page["hitless"], page["interrupted_pairs"], page["changed"]) == (False, len(apart), [])
+        assert page["next"] == "tagloom repair --hold 0s --allow interrupt"
+        assert texts(terminal) == before
+        terminal.type("s0", f"bridge fdb replace {entry} static sticky")
         process.traffic(terminal.rack, "start")
         shown = terminal.answer("repair", "--hold", "0s", "--check", expect=1)
         page = terminal.answer("repair", "--hold", "0s")
@@ -80,6 +88,10 @@ def test_the_others_are_led_round_a_switch_that_died_and_it_joins_again_when_it_
         seen = process.traffic(terminal.rack, "stop")
         assert (seen["unreached"]["frames"], seen["flooded"], seen["storms"]) == ([], 0, 0)
         assert terminal.answer("repair")["means"] is None
+
+
+def texts(terminal):
+    return process.configurations(terminal.rack)
 
 
 def whole(terminal, hosts, lost):

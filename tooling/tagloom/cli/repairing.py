@@ -44,11 +44,12 @@ def _repair(args: argparse.Namespace, screen: Screen) -> int:
         done = operation.repair(context, fabric, OneWayLinks(site.home, screen.remark).looking(poll), options)
         unfinished = context.journal.unfinished(fabric.name)
     again = f"tagloom repair{inventory_words(args)}" + (f" --hold {args.hold}" if args.hold != HOLD else "")
-    if done.result is not None and done.result.refused:
+    refused = done.result is not None and done.result.refused
+    if refused:
         again += " --allow interrupt"
     elif unfinished is not None and not done.proposed:
         again = f"tagloom apply --resume{inventory_words(args)}"
-    to_do = done.pairs_left > 0 or (done.proposed and done.means)
+    to_do = done.pairs_left > 0 or refused or (done.proposed and done.means)
     payload = {**done.to_json(), "next": again if to_do else ""}
     screen.say(*repair_lines(payload))
     if (result := done.result) is not None:

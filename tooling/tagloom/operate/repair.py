@@ -246,30 +246,28 @@ def _by_known_waves(
     context: ApplyContext, found: Assessment, options: RepairOptions, at_once: AtOnce | None
 ) -> _Done | None:
     """Take a detour, or the way home from one round a switch, or only look at it; None where that does not do."""
-    if options.propose:
-        return _previewed(context, found)
     if _may_take_detour(found, options) and (taken := _take_detour(context, found, at_once)) is not None:
         return taken
-    wave = _way_home(found, context.site.share / "templates")
-    return _sent(context, found.runs, wave, "replan") if wave is not None else None
-
-
-def _previewed(context: ApplyContext, found: Assessment) -> _Done | None:
-    """Return what the way round a dead switch under pinned, or home from it, would send; None where it is not taken."""
     runs, templates = found.runs, context.site.share / "templates"
     if runs.home.assignment != "pinned":
         return None
     wave, means = _way_home(found, templates), "replan"
-    if found.detour is not None and found.dead.switches and runs.at_home:
+    if options.propose and found.detour is not None and found.dead.switches and runs.at_home:
         wave, means = detour_wave(runs, found.wanted.fabric, found.detour, templates), "detour"
-    if wave is None:
+    looked = _as_left(context, wave) if wave is not None else None
+    if wave is None or looked is None:
         return None
-    sequence = wave.write(templates, context.site.directory("repair") / "rollout")
+    if options.propose:
+        return _Done(apply.Result(looked.outcomes), looked.read, wave.change.after, means)
+    return _sent(context, runs, wave, means)
+
+
+def _as_left(context: ApplyContext, wave: DetourWave) -> Survey | None:
+    """Return what all switches hold, changed by the waves or not; None unless it is what these begin with."""
+    sequence = wave.write(context.site.share / "templates", context.site.directory("look") / "rollout")
     looked = apply.look(context, sequence, 0)
-    progress = waves.locate_switches(sequence, 1, looked)
-    if progress.findings or progress.unread:
-        return None
-    return _Done(apply.Result(looked.outcomes), looked.read, sequence.states[-1], means)
+    progress = waves.locate_switches(sequence, 0, looked)
+    return None if progress.findings or progress.unread else looked
 
 
 def _sent(context: ApplyContext, runs: Runs, wave: DetourWave, means: str) -> _Done | None:
