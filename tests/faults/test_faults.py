@@ -14,6 +14,8 @@ from stage import BAD, command, family, kill, tagloom
 from tagloom.lab import process
 from thinned import few
 
+pytestmark = pytest.mark.slow
+
 LINES = 18 + 3 + 3  # that configure one switch of the ring, in its three waves
 
 # What strikes at a line, by whether the apply can end well all the same, and how it is got over.
@@ -45,7 +47,6 @@ def recover(stage, how):
     stage.check_end("r/build" if how == "resume" else "a")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "how", "way"), few(AT_A_LINE, *range(5)), ids=[kind for kind, _, _ in AT_A_LINE])
 def test_a_fault_at_a_line_of_the_rollout(ring, seed, kind, how, way):
     chance = random.Random(f"{seed} {kind}")
@@ -73,7 +74,6 @@ def test_a_fault_at_a_line_of_the_rollout(ring, seed, kind, how, way):
     ring.check_sessions()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["finish", "undo"])
 def test_a_switch_that_stays_away_is_left_behind_or_waited_for(ring, policy):
     """s2 goes down in the flip wave and does not come back while the command runs."""
@@ -125,7 +125,6 @@ def lost_by_wave(stage, begun):
         time.sleep(0.02)
 
 
-@pytest.mark.slow
 def test_a_pause_is_announced_and_costs_frames_in_itself_alone(ring):
     """What hosts send between the wave that silences them and the one that lets them speak is dropped as it enters."""
     tagloom(ring.home, "rollout", "a", "b", "-o", "paused", "--strategy", "drain", "--allow", "drain")
@@ -156,7 +155,6 @@ def test_a_pause_is_announced_and_costs_frames_in_itself_alone(ring):
 # --- people with hands ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_members_changed_by_hand_are_shown_and_kept_where_that_proves_and_else_overwritten(ring):
     ring.type("s0", "interface ethernet g3", "switchport general allowed vlan add 1 untagged", "exit")
     before = process.configurations(ring.rack)

@@ -186,6 +186,7 @@ def test_spanning_tree_of_the_kernel_keeps_a_factory_ring_from_storming(fabric, 
     pytest.fail(f"{found.storm or found.lost}, or a broadcast came otherwise than once")
 
 
+@pytest.mark.slow
 def test_without_spanning_tree_the_same_ring_storms_and_the_storm_ends(fabric, kernel):
     open_ring = {s.name: replace(SwitchState.factory(24), spanning_tree=False) for s in fabric.switches}
     kernel.configure(open_ring)
@@ -232,6 +233,7 @@ def test_a_line_typed_at_a_console_steers_the_kernel(tmp_path):
     assert str(tmp_path) not in running
 
 
+@pytest.mark.slow
 def test_a_linux_machine_planned_and_pushed_steers_the_kernel_line_by_line(tmp_path):
     fabric = make_fabric("ring", 3, model="linux-bridge")
     info = process.up(Order(fabric, TEMPLATES, dataplane="kernel"), tmp_path)

@@ -8,6 +8,8 @@ from tagloom.lab import process
 from tagloom.read import read_fabric
 from terminal import Terminal, without_waits
 
+pytestmark = pytest.mark.slow
+
 TREE = ("--assignment", "pinned", "--routing", "tree")
 HOST = '  {}: {{switch: {}, port: Et{}, mac: "02:00:00:00:00:0{}"}}\n'
 OLD = """name: eos

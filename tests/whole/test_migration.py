@@ -11,6 +11,8 @@ from tagloom.read import read_fabric
 from tagloom.records.fabric import Host
 from terminal import Terminal, without_waits
 
+pytestmark = pytest.mark.slow
+
 RING = 4
 RACKS = [("ring", (RING,)), pytest.param(("mesh", (4, 4)), marks=pytest.mark.long)]
 GUEST = 20

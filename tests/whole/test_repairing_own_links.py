@@ -1,7 +1,11 @@
 """A cable is pulled that a network with links of its own has no other for: the repair refuses and names the network."""
 
+import pytest
+
 from tagloom.lab import process
 from terminal import Terminal
+
+pytestmark = pytest.mark.slow
 
 FABRIC = """name: lab
 model: powerconnect-5324

@@ -14,6 +14,8 @@ import pytest
 from fabrics import ROOT
 from tagloom.cli.reading import rendered
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
