@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tagloom.records.detours import Detour
     from tagloom.records.fabric import Fabric, Link
     from tagloom.records.switch_state import FabricState, SwitchState
+    from tagloom.rollout import ProofServices
 
 
 def detour_for(home: Build, dead: DeadParts) -> Detour | None:
@@ -165,42 +166,59 @@ def rejoin_waves(runs: Runs, templates: Path) -> DetourWave | None:
     detour = next((each for each in home.detours if [fabric.index.get(part) for part in each.dead] == gone), None)
     if home.assignment != "pinned" or detour is None:
         return None
-    (s,), name = gone, fabric.switches[gone[0]].name
     around = taken(home.state, runs.fabric, detour)
     if any(runs.state[each.name] != around[each.name] for each in runs.fabric.live):
         return None
+    name = fabric.switches[gone[0]].name
     here: FabricState = {**runs.state, name: home.state[name]}
-    kept, services = ProofAssumptions(keeping=True), proof_services(fabric, duplicates_allowed=home.duplicates_allowed)
-    ends = [(x.a_port, x.b, x.b_port) if x.a == s else (x.b_port, x.a, x.a_port) for x in _up_at(fabric, s)]
-    for own, t, far in ends:
-        alone, beyond = here[name].flooding.copy(), fabric.switches[t].name
-        alone[[port - 1 for port, *_ in ends]] = [port == own for port, *_ in ends]
-        leaf = {**here, name: _as_held(here[name], replace(here[name], flooding=alone))}
-        there = {each: replace(held, flooding=leaf[each].flooding) for each, held in home.state.items()}
-        floods = there[beyond].flooding.copy()
-        floods[far - 1] = True
-        there[beyond] = replace(there[beyond], flooding=floods)
-        there = {each: _as_held(leaf[each], held) for each, held in there.items()}
-        waves, before = list[Wave](), here
-        steps = ((f"{name} floods one of its links alone", leaf), ("floods reach it there, entries go home", there))
-        for why, after in steps:
-            if all(after[each] is before[each] for each in after):
-                continue
-            proof, felt = services.wave(before, after, kept)
-            if not proof.proven:
-                break
-            waves.append(Wave("rejoin", why, before, after, proof, lines=felt, assumptions=kept))
-            before = after
-        last = verify(fabric.with_links_up(), there, Plan(None, home.duplicates_allowed, shares=True))
-        if waves and before is there and last.proven:
-            first = verify(fabric.with_links_up(), here, Plan(None, home.duplicates_allowed, shares=True))
-            known = [(state, render(fabric, state, templates)) for state in (here, leaf, there)]
-            texts = {id(state[each]): text for state, lines in known for each, text in lines.items()}
-            reason = f"paths go home from a detour around {name}: {home.routes.reason}"
-            build = replace(home, state=there, routes=replace(home.routes, reason=reason), detours=(), protection=None)
-            change = Rollout("rejoin", here, there, tuple(waves), first, last)
-            return DetourWave(build, change, texts, sum(map(len, texts.values())))
+    services = proof_services(fabric, duplicates_allowed=home.duplicates_allowed)
+    shared = Plan(None, home.duplicates_allowed, shares=True)
+    for link in _up_at(fabric, gone[0]):
+        leaf, there = _states_home(home, here, gone[0], link)
+        waves = _rejoining(services, here, leaf, there)
+        last = verify(fabric.with_links_up(), there, shared)
+        if not waves or not last.proven:
+            continue
+        first = verify(fabric.with_links_up(), here, shared)
+        known = [(state, render(fabric, state, templates)) for state in (here, leaf, there)]
+        texts = {id(state[each]): text for state, lines in known for each, text in lines.items()}
+        reason = f"paths go home from a detour around {name}: {home.routes.reason}"
+        build = replace(home, state=there, routes=replace(home.routes, reason=reason), detours=(), protection=None)
+        change = Rollout("rejoin", here, there, waves, first, last)
+        return DetourWave(build, change, texts, sum(map(len, texts.values())))
     return None
+
+
+def _states_home(home: Build, here: FabricState, s: int, link: Link) -> tuple[FabricState, FabricState]:
+    """Return two states on the way home from `here`: switch `s` floods one link alone, and its far end floods that."""
+    fabric = home.fabric
+    name, own = fabric.switches[s].name, link.a_port if link.a == s else link.b_port
+    beyond, far = (link.b, link.b_port) if link.a == s else (link.a, link.a_port)
+    alone = here[name].flooding.copy()
+    for each in _up_at(fabric, s):
+        port = each.a_port if each.a == s else each.b_port
+        alone[port - 1] = port == own
+    leaf = {**here, name: _as_held(here[name], replace(here[name], flooding=alone))}
+    there = {each: replace(held, flooding=leaf[each].flooding) for each, held in home.state.items()}
+    floods = there[fabric.switches[beyond].name].flooding.copy()
+    floods[far - 1] = True
+    there[fabric.switches[beyond].name] = replace(there[fabric.switches[beyond].name], flooding=floods)
+    return leaf, {each: _as_held(leaf[each], held) for each, held in there.items()}
+
+
+def _rejoining(services: ProofServices, here: FabricState, leaf: FabricState, there: FabricState) -> tuple[Wave, ...]:
+    """Return the proven waves that lead from `here` over `leaf` to `there`, none where one does not prove."""
+    kept, waves, before = ProofAssumptions(keeping=True), list[Wave](), here
+    steps = ("what is back floods one of its links alone", leaf), ("floods reach it there, entries go home", there)
+    for why, after in steps:
+        if all(after[each] is before[each] for each in after):
+            continue
+        proof, felt = services.wave(before, after, kept)
+        if not proof.proven:
+            return ()
+        waves.append(Wave("rejoin", why, before, after, proof, lines=felt, assumptions=kept))
+        before = after
+    return tuple(waves)
 
 
 def _up_at(fabric: Fabric, s: int) -> list[Link]:
