@@ -54,8 +54,7 @@ def rollout_between(
         if running is not None or foreign != "refuse":
             rule = "two builds of one fabric; what loops is pruned first: tagloom apply OLD --foreign prune"
             raise InputError([Finding("--running, --foreign", rule, "they differ in parts")])
-        alone = partial(_planned_alone, new)
-        requested = WavesRequest(proof_services, alone, allowed, strategy, allow_drain)
+        requested = WavesRequest(proof_services, partial(_planned_alone, new), allowed, strategy, allow_drain)
         return grow(FabricPair(a, b), old.state, new.state, requested)
     before, after = what_runs(running, b, old.state, new.state)
     services = proof_services(b, duplicates_allowed=allowed)
