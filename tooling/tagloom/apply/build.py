@@ -174,6 +174,11 @@ def proven_texts(
     return texts
 
 
+def build_of(source: Path) -> Path:
+    """Return the directory of the build that a build or a rollout leads to."""
+    return source / "build" if (source / "rollout.json").is_file() else source
+
+
 def fabric_file(build: Path) -> Path:
     """Return the path of the fabric file of a build or a rollout; a rollout between two fabrics has its own."""
     own = build / "fabric.yml"

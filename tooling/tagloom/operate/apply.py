@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
-from tagloom.apply.build import digest, read_waves
+from tagloom.apply.build import build_of, digest, read_waves
 from tagloom.apply.confirmations import EXPIRED, WAITING, Confirmations, must_be_answered
 from tagloom.apply.journal import SAVED
 from tagloom.apply.outcomes import Fault
@@ -838,9 +838,7 @@ def _back_in_one_go(context: ApplyContext, run: Run) -> tuple[str, tuple[str, ..
     if (former := next(before, None)) is None:
         kept = f"what each switch held is in {context.site.home}/{run.name}-*/backups"
         return f"by hand: no build was applied before, and {kept}", ()
-    build = Path(former.source)
-    build = build / "build" if (build / "rollout.json").is_file() else build
-    return f"tagloom apply {build} --allow interrupt, which cuts pairs off", (AT_ONCE,)
+    return f"tagloom apply {build_of(Path(former.source))} --allow interrupt, which cuts pairs off", (AT_ONCE,)
 
 
 def rollback(

@@ -13,6 +13,7 @@ from tagloom.pipeline.proving import proof_services, prove
 from tagloom.platforms.port_names import link_ends, parts_at
 from tagloom.records.dead_parts import DeadParts
 from tagloom.records.detours import taken
+from tagloom.records.host_entries import without_entries
 from tagloom.records.rollout import Rollout, Wave
 from tagloom.records.switch_state import dead_states
 from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
@@ -144,7 +145,8 @@ def detour_wave(runs: Runs, fabric: Fabric, detour: Detour, templates: Path) -> 
         texts |= {id(after[name]): text for name, text in lines.items()}
         here = there
     around = Plan(None, home.duplicates_allowed, shares=True)
-    ends = (_without_entries_for_dead(home.fabric, fabric, state) for state in (before, waves[-1].state))
+    dead = home.fabric.host_of_mac.keys() - fabric.host_of_mac.keys()  # entries for these bear on no other frame
+    ends = (without_entries(state, dead) for state in (before, waves[-1].state))
     first, last = (verify(fabric.with_links_up(), state, around) for state in ends)
     if not (last.proven or (link and _serves_all_but_given(home, fabric, waves[-1].state))):
         return None
@@ -235,19 +237,6 @@ def _links_lost(home: Fabric, fabric: Fabric) -> set[int]:
     """Return the links of switches that are down in a fabric, and not in `home`."""
     lost = {s for s, switch in enumerate(fabric.switches) if not switch.up and home.switches[s].up}
     return {i for i, link in enumerate(home.links) if {link.a, link.b} & lost}
-
-
-def _without_entries_for_dead(home: Fabric, fabric: Fabric, state: FabricState) -> FabricState:
-    """Return a state without entries for hosts of `home` that a fabric lacks: they bear on frames to those alone."""
-    dead = np.array([mac for mac in home.host_of_mac if mac not in fabric.host_of_mac], np.uint64)
-    if not len(dead):
-        return state
-    found = dict(state)
-    for name, held in state.items():
-        kept = ~np.isin(held.entry_mac, dead)
-        columns = {each: getattr(held, each)[kept] for each in ("entry_vlan", "entry_mac", "entry_port")}
-        found[name] = replace(held, **columns)
-    return found
 
 
 def _parts(detour: Detour) -> list[tuple[str, str, Detour]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tagloom import observe
+from tagloom.apply.build import build_of
 from tagloom.apply.run_states import DONE
 from tagloom.errors import DeviceError, Finding, InputError, PlanError
 from tagloom.operate.repair_detour import detour_for
@@ -206,7 +207,7 @@ def protection_applied(journal: Journal, home: Path) -> str:
     last = journal.applied()
     if last is None:
         return "none"
-    directory = home / FOLDER / "home" if is_repair(last, home) else _build_of(Path(last.source))
+    directory = home / FOLDER / "home" if is_repair(last, home) else build_of(Path(last.source))
     try:
         build = read_build(directory, states=False)
     except InputError:
@@ -214,14 +215,9 @@ def protection_applied(journal: Journal, home: Path) -> str:
     return build.protection.protect if build.protection is not None else "none"
 
 
-def _build_of(source: Path) -> Path:
-    """Return the directory of the build that a build or a rollout leads to."""
-    return source / "build" if (source / "rollout.json").is_file() else source
-
-
 def _kept_source(source: Path, fabric: Fabric, texts: Mapping[str, str]) -> Path | None:
     """Return the directory of the build that was applied, where it still is what was applied."""
-    directory = _build_of(source)
+    directory = build_of(source)
     try:
         kept = read_fabric(directory / "fabric.yml")
         same = alike(kept, fabric) and same_target(kept, fabric) and read_texts(kept, directory / "configs") == texts

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tagloom import platforms
+from tagloom.apply.build import build_of
 from tagloom.apply.switch import cell_finding
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.operate import prepare
@@ -64,8 +65,7 @@ def build_applied(journal: Journal, home: Path) -> Path:
         raise InputError([Finding("--build", "the build that runs: none was applied from this inventory", "none")])
     if is_repair(last, home):
         return home / FOLDER / "home"
-    source = Path(last.source)
-    return source / "build" if (source / "rollout.json").is_file() else source
+    return build_of(Path(last.source))
 
 
 def read_box(switch: Switch, text: str) -> tuple[SwitchState, tuple[Finding, ...], tuple[Finding, ...]]:

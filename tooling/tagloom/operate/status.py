@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tagloom import observe
 from tagloom.apply.abort import JOURNAL, LOCK, at_work
-from tagloom.apply.build import fabric_file
+from tagloom.apply.build import build_of, fabric_file
 from tagloom.apply.confirmations import WAITING, Confirmations
 from tagloom.apply.journal import Journal
 from tagloom.apply.lock import holder
@@ -67,10 +67,7 @@ class Recorded:
     @property
     def build(self) -> Path | None:
         """Return the build that was applied, where it was then; it may be gone."""
-        if self.applied is None:
-            return None
-        source = Path(self.applied.source)
-        return source / "build" if (source / "rollout.json").is_file() else source
+        return None if self.applied is None else build_of(Path(self.applied.source))
 
 
 @dataclass(frozen=True)
@@ -112,7 +109,7 @@ def recorded(home: Path) -> Recorded:
     with tempfile.TemporaryDirectory() as place:
         order = Path(place) / "order"
         journal.unpack(applied.id, order)
-        build = order / "build" if (order / "rollout.json").is_file() else order
+        build = build_of(order)
         fabric = read_fabric(fabric_file(build))
         state, _ = parse(fabric, read_texts(fabric, build / "configs"))
     return replace(reported, fabric=fabric, state=state, repaired=is_repair(applied, home))

@@ -21,8 +21,8 @@ from tagloom.verify import (
     foreign_waiting,
     live_vlans,
     missing_entry,
+    own_dependencies,
     prove_foreign,
-    prove_frames,
     prove_kept,
     prove_managed,
     prove_management,
@@ -37,9 +37,6 @@ from tagloom.verify.border import open_borders
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from tagloom.records.detours import Detour
     from tagloom.records.fabric import Fabric
     from tagloom.records.fabric_pair import Place, TransientTag
@@ -49,8 +46,6 @@ if TYPE_CHECKING:
     from tagloom.records.switch_state import FabricState, SwitchState
     from tagloom.records.wave_proof import WaveProof
     from tagloom.render import Reading
-
-    Edges = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def prove(
@@ -190,15 +185,11 @@ def proof_services(
         held, possible = stuck_lines(stuck)
         return live_vlans(fabric, state | held, possible)
 
-    def dependencies(state: FabricState, sources: NDArray[np.bool_] | None = None) -> Edges:
-        alone = prove_frames(fabric, state, {}, duplicates_allowed=True, sources=sources, assumptions=visited)
-        return alone.held, alone.wanted
-
     return ProofServices(
         verify=partial(verify, up, plan=Plan(None, duplicates_allowed, transient_ports, transient_tags)),
         wave=wave,
         live=live,
-        dependencies=dependencies,
+        dependencies=partial(own_dependencies, fabric, assumptions=visited),
         foreign_dependencies=partial(foreign_dependencies, fabric, assumptions=visited),
         foreign_harm=partial(foreign_findings, up),
         foreign_waiting=partial(foreign_waiting, up),

@@ -1,4 +1,4 @@
-"""Repeat static entries of hosts for all addresses that are at their ports."""
+"""Repeat static entries of hosts for all addresses that are at their ports, or leave out those of some addresses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from numpy.typing import NDArray
 
@@ -40,3 +40,15 @@ def with_copied_entries(
     port = np.append(state.entry_port, state.entry_port[rows])
     by = np.lexsort((port, mac, vlan))
     return replace(state, entry_vlan=vlan[by], entry_mac=mac[by], entry_port=port[by])
+
+
+def without_entries(state: FabricState, macs: Collection[int]) -> FabricState:
+    """Return states without the static entries of some addresses."""
+    if not macs:
+        return state
+    gone, found = np.array(sorted(macs), np.uint64), dict(state)
+    for name, held in state.items():
+        kept = ~np.isin(held.entry_mac, gone)
+        columns = {each: getattr(held, each)[kept] for each in ("entry_vlan", "entry_mac", "entry_port")}
+        found[name] = replace(held, **columns)
+    return found

@@ -18,6 +18,7 @@ from tagloom.records.fabric_pair import (
     shared_part,
     without_members,
 )
+from tagloom.records.host_entries import without_entries
 from tagloom.records.rollout import Growth, Rollout
 from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
 from tagloom.rollout.choose import both_fit, choose, timed
@@ -410,17 +411,12 @@ def _without_meanwhile(
 
     An entry has one port, and switches change at different moments: between, frames to them are flooded.
     """
-    old, gone = fabrics.old, np.array(sorted(moved), np.uint64)
-    hosts = []
+    old, hosts = fabrics.old, []
     for host in old.hosts:
         macs = tuple(mac for mac in host.macs if mac not in moved)
         hosts.append(replace(host, mac=macs[0] if macs else 0, also=macs[1:]))
-    less, state = replace(old, hosts=tuple(hosts)), dict(before)
-    for name, held in before.items():
-        kept = ~np.isin(held.entry_mac, gone)
-        columns = {each: getattr(held, each)[kept] for each in ("entry_vlan", "entry_mac", "entry_port")}
-        state[name] = replace(held, **columns)
-    first = grow(FabricPair(old, less), before, state, requested)
+    less = replace(old, hosts=tuple(hosts))
+    first = grow(FabricPair(old, less), before, without_entries(before, moved), requested)
     second = grow(FabricPair(less, fabrics.new), first.after, after, requested)
     return _concatenated(fabrics, first, second)
 

@@ -18,7 +18,7 @@ from tagloom.verify.prove import (
     verify,
 )
 from tagloom.verify.running import as_settled, prove_running
-from tagloom.verify.wave import foreign_dependencies, live_vlans, prove_frames, prove_wave
+from tagloom.verify.wave import foreign_dependencies, live_vlans, own_dependencies, prove_wave
 from tagloom.verify.what_if import what_if
 
 __all__ = [
@@ -35,9 +35,9 @@ __all__ = [
     "kept_pairs",
     "live_vlans",
     "missing_entry",
+    "own_dependencies",
     "protection",
     "prove_foreign",
-    "prove_frames",
     "prove_kept",
     "prove_managed",
     "prove_management",

@@ -31,6 +31,7 @@ broadcast, so (4) bounds them.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -102,13 +103,20 @@ def _waiting(
     assumptions: ProofAssumptions,
 ) -> list[Finding]:
     """Return a finding if the fabric's own frames and foreign ones may wait for one another in a cycle."""
-
-    def own_before() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        alone = prove_frames(fabric, before, {}, duplicates_allowed=True, assumptions=assumptions)
-        return alone.held, alone.wanted
-
-    own = proof.held, proof.wanted
+    own, own_before = (proof.held, proof.wanted), partial(own_dependencies, fabric, before, assumptions=assumptions)
     return waiting_in_wave(fabric, before, lines, own, assumptions, follow_foreign, own_before)
+
+
+def own_dependencies(
+    fabric: Fabric,
+    state: FabricState,
+    sources: NDArray[np.bool_] | None = None,
+    *,
+    assumptions: ProofAssumptions = AS_PLANNED,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the dependencies of frames from hosts, all or those of `sources`, in a state, as (held, wanted)."""
+    alone = prove_frames(fabric, state, {}, duplicates_allowed=True, sources=sources, assumptions=assumptions)
+    return alone.held, alone.wanted
 
 
 def foreign_dependencies(
