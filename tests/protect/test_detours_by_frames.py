@@ -4,12 +4,13 @@ from pathlib import Path
 
 import networkx as nx
 import pytest
-from hypothesis import given
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from fabrics import ROOT, make_fabric, make_irregular
 from failing import holds
 from tagloom import pipeline
+from tagloom.errors import PlanError
 from tagloom.read import read_fabric
 from tagloom.verify import what_if
 from thinned import examples
@@ -28,6 +29,43 @@ def test_each_failure_of_a_gadget_is_what_was_proven(path, kind):
 def test_regular_fabrics_of_more_than_one_ring_are_protected(family):
     build = holds(make_fabric(*family), "switch")
     assert build.protection.unprotected == 0 or family[0] in {"mesh", "hypercube"}
+
+
+@pytest.mark.parametrize("path", GADGETS, ids=lambda path: path.stem)
+def test_each_failure_of_a_gadget_with_renamed_vlans_is_what_was_proven(path):
+    holds(read_fabric(path), "switch", assignment="renamed")
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: "-".join(map(str, family)))
+@pytest.mark.parametrize("prefer", ["vlans", "load"])
+def test_detours_keep_their_vlan_where_paths_rename_theirs(family, prefer):
+    holds(make_fabric(*family), "link", prefer, assignment="renamed")
+
+
+@examples(20)
+@given(
+    st.integers(4, 9),
+    st.sampled_from([0, 1, 2]),
+    st.integers(0, 2**16),
+    st.sampled_from(["link", "switch"]),
+    st.sampled_from([("powerconnect-5324", False), ("powerconnect-5324", True), ("powerconnect-6248", False)]),
+    st.sampled_from(["auto", "any", "up-down"]),
+)
+def test_each_failure_beside_renamed_vlans_is_what_was_proven(switches, degree, seed, kind, how, routing):
+    graph = nx.gnm_random_graph(switches, max(1, degree * switches), seed=seed)
+    graph.add_edges_from((v, (v + 1) % switches) for v in range(switches))
+    hosts = [(seed >> v) % 3 for v in range(switches)]
+    hosts[0], hosts[-1] = 1, 2
+    model, static_arp = how
+    fabric = make_irregular(hosts, sorted(graph.edges), model)
+    try:
+        build = holds(fabric, kind, assignment="renamed", routing=routing, static_arp=static_arp)
+    except PlanError as error:  # some routings leave no tree for broadcasts; detours are not why
+        with pytest.raises(PlanError, match="broadcasts need one tree"):
+            pipeline.plan(fabric, ROOT / "templates", assignment="renamed", routing=routing)
+        assert "broadcasts need one tree" in str(error)
+        return
+    event(f"broadcasts by {build.broadcast}")
 
 
 @examples(20)

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.records.detours import PROTECTIONS
-from tagloom.route.any_order.plan import any_protected
+from tagloom.route.any_order.plan import any_protected, relation_along
 from tagloom.route.detours import detour_limits, find_detours_of_networks, order_beside
 from tagloom.route.plannable import refuse_moved_entries
-from tagloom.verify import dependencies
-from tagloom.weave import name_detours, weave_detours
+from tagloom.verify import broadcasts_once, dependencies
+from tagloom.weave import broadcast_tree, name_detours, weave, weave_detours
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tagloom.records.detours import Detour
     from tagloom.records.fabric import Fabric
     from tagloom.records.routes import Routes
@@ -35,14 +40,6 @@ def refuse_protection(protect: str, assignment: str, fabric: Fabric | None = Non
     """Raise InputError if the requested detours are impossible, of a fabric if there is one."""
     if protect not in PROTECTIONS:
         raise InputError([Finding("--protect", " or ".join(PROTECTIONS), repr(protect))])
-    if protect != "none" and assignment not in {"fixed", "pinned"}:
-        rule = (
-            "--assignment fixed, where a host's PVID picks its whole path, or pinned, where entries alone lead frames"
-        )
-        why = (
-            f"--assignment {assignment}: detours would change PVIDs between switches, which no single wave does safely"
-        )
-        raise InputError([Finding(f"--protect {protect}", rule, why)])
     if protect != "none" and assignment == "pinned" and fabric is not None:
         refuse_moved_entries(fabric, f"--protect {protect} with --assignment pinned")
 
@@ -64,18 +61,23 @@ def with_detours(
     protection is taken if it protects more. Fewer detours are installed if the models hold no more. Raises PlanError if
     the plan does not even fit without any.
     """
+    renamed = woven.assignment == "renamed"
     order, left = order_beside(fabric, dependencies(fabric, woven.state), protect, effort)
     if free and left:
         searched = any_protected(fabric, protect, effort)
-        if searched[2] < left:
+        found = (searched[0], woven) if not renamed else _renamed_along(fabric, searched, woven.broadcast, effort)
+        if searched[2] < left and found is not None:
             why = f"{routes.method} leaves {left} pairs of switches without a path after a failure"
-            routes, order = _because(searched[0], why), searched[1]
-    for limits in detour_limits(fabric, woven.vlans, own=own):
-        trees = find_detours_of_networks(fabric, routes, order, protect, limits)
+            (routes, woven), order = found, searched[1]
+            routes = _because(routes, why)
+    tree = broadcast_tree(fabric, routes) if woven.broadcast == "tree" else frozenset[int]()
+    held = woven.state if renamed else None
+    for limits in detour_limits(fabric, routes, woven.vlans, own=own and not tree, renamed=held):
+        trees = find_detours_of_networks(fabric, routes, order, protect, replace(limits, broadcasts=tree))
         if limits.parts and any(each.unserved for each in trees):
             continue
         try:
-            state, vlan_of = weave_detours(fabric, routes, trees, hosts_tag=hosts_tag)
+            state, vlan_of = weave_detours(fabric, routes, woven.assignment, trees, tree, hosts_tag=hosts_tag)
         except PlanError:
             if limits.most == 0:
                 raise
@@ -85,6 +87,27 @@ def with_detours(
     last = max((int(held.vlans.max()) for held in state.values()), default=0)
     vlans = max(0, last - fabric.first_vlan + 1) + len(fabric.tags)
     return ProtectedPlan(routes, state, vlans, detours)
+
+
+def _renamed_along(
+    fabric: Fabric, searched: tuple[Routes, NDArray[np.int32], int], broadcast: str, effort: int
+) -> tuple[Routes, VlanPlan] | None:
+    """Return renamed VLANs along an order found for protection.
+
+    None where broadcasts would come by other means than `broadcast`, or make turns against the order.
+    """
+    trees, order, _ = searched
+    routes, static_arp = relation_along(fabric, order, trees.reason, max(1, effort)), broadcast == "static-arp"
+    once = partial(broadcasts_once, fabric)
+    try:
+        found = weave(fabric, routes, "renamed", broadcasts_once=once, static_arp=static_arp)
+    except PlanError:
+        return None
+    place = np.full(len(fabric.tail), -1, np.int64)
+    place[order] = np.arange(len(order))
+    held, wanted = dependencies(fabric, found.state)
+    ascending = bool((place[held] < place[wanted]).all())
+    return (routes, found) if found.broadcast == broadcast and ascending else None
 
 
 def _because(routes: Routes, why: str) -> Routes:

@@ -91,7 +91,8 @@ def _with_losses(
         return replace(proof, missing_entry=missing_entry(fabric, state))
     if not loss:
         return proof
-    return replace(proof, what_if=what_if(fabric, state, loss, detours))
+    found = what_if(fabric, state, loss, detours, duplicates_allowed=proof.duplicates_allowed)
+    return replace(proof, what_if=found)
 
 
 def _prove_whole_texts(

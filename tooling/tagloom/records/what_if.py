@@ -43,13 +43,14 @@ class WhatIf:
     deadlock_free  no cycle in the dependencies of all frames before, during and after every one of them together (of
                  each of them, where entries change); otherwise `deadlock_cycle` names its channels
     broadcast_exactly_once  in each of these states, every broadcast reaches each host that its sender's frames reach
-                 once; None if entries lead broadcasts along a tree of their own
+                 once
     storm_free   nothing loops in any of them
     load_before, load_max  pairs on the busiest channel, before and after the worst failure
     hops_before, hops_max  total path length of all pairs, likewise
     isolated     no frame of a network comes to a port of another in any of them; None for a fabric of one network
     leaks        a witness for each two networks between which one does
     losses       the failures that leave pairs unprotected
+    duplicates_allowed  hosts know each other's addresses beforehand, so that a second copy of a broadcast does no harm
     dependencies  (held, wanted), int64: those between channels, of all frames in all these states; none where each
                  failure is judged by itself
     """
@@ -64,7 +65,7 @@ class WhatIf:
     pvids_max: int
     deadlock_free: bool
     deadlock_cycle: tuple[str, ...]
-    broadcast_exactly_once: bool | None
+    broadcast_exactly_once: bool
     storm_free: bool
     load_before: int
     load_max: int
@@ -75,15 +76,17 @@ class WhatIf:
     leaks: tuple[Leak, ...] = ()
     dependencies: tuple[NDArray[np.int64], ...] = field(default=(), compare=False, repr=False)
     entries_max: int = 0
+    duplicates_allowed: bool = False
 
     @property
     def safe(self) -> bool:
         """Return whether no failure does harm beyond pairs without a path: no deadlock, storm, second copy or leak."""
-        calm = self.deadlock_free and self.storm_free and self.broadcast_exactly_once is not False
+        once = self.broadcast_exactly_once or self.duplicates_allowed
+        calm = self.deadlock_free and self.storm_free and once
         return calm and self.isolated is not False
 
     def to_json(self) -> dict[str, Any]:
         """Return it with the keys of the command line."""
         plain = asdict(replace(self, dependencies=()))
-        del plain["dependencies"]
+        del plain["dependencies"], plain["duplicates_allowed"]
         return plain

@@ -11,6 +11,7 @@ import numpy as np
 
 from tagloom import platforms
 from tagloom.graph.cycles import ranks
+from tagloom.graph.trees import rooted_at
 from tagloom.records.routes import DetourTrees
 from tagloom.records.switch_state import MAX_VLAN
 from tagloom.route.any_order.detours import OUTSIDE, along, chosen, fitting, needed, rerooted, shared_trees
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from tagloom.records.fabric import Fabric
     from tagloom.records.routes import Routes
+    from tagloom.records.switch_state import FabricState
     from tagloom.route.any_order.detours import Along
     from tagloom.route.net import Net
 
@@ -47,28 +49,39 @@ class DetourLimits:
     enough  where not infinite: trees for one source and failure are added while some failure leaves a load of more than
             so many times that without a failure
     table   the entries that each switch holds, int64[N]: only detours that surely fit are kept, the most used first
+    kept    whether frames keep a VLAN along the sources' trees, so that these serve as detours of other sources, too
+    broadcasts  the links of a tree that all broadcasts take without a failure; none if they go the sources' ways
     """
 
     most: int
     parts: int = 0
     enough: float = np.inf
     table: NDArray[np.int64] | None = None
+    kept: bool = True
+    broadcasts: frozenset[int] = frozenset()
 
 
-def detour_limits(fabric: Fabric, vlans: int, *, own: bool) -> list[DetourLimits]:
+def detour_limits(
+    fabric: Fabric, routes: Routes, vlans: int, *, own: bool, renamed: FabricState | None = None
+) -> list[DetourLimits]:
     """Return the numbers of detours to try beside so many VLANs, until one fits the models; the last adds none.
 
     A VLAN that all sources share takes an entry for every host at each switch. Where an eighth of the sources' VLANs
-    would fill a table so, only as many are tried as surely fit.
+    would fill a table so, only as many are tried as surely fit. `renamed` is the state of VLANs that are renamed at
+    each switch, beside which no detour shares a VLAN or an entry. Where paths are no trees, all sources share detours.
     """
     most, several = _room(fabric, vlans), max(1, len(fabric.networks))
     table = np.array([platforms.of(switch).mac_table for switch in fabric.switches], np.int64)
+    if renamed is not None:
+        table -= [len(renamed[switch.name].entry_vlan) for switch in fabric.switches]
     few = [DetourLimits(most, table=table // several), DetourLimits(0, table=0 * table)]
-    if 8 * int(table.min()) < vlans * len(fabric.hosts):
-        return few
-    attempts = [DetourLimits(most, parts, enough=ENOUGH) for parts in PARTS] if own else []
-    attempts += [DetourLimits(limit, enough=ENOUGH) for limit in (most, most // 2, most // 4)] if own else []
-    return attempts + [DetourLimits(limit) for limit in (most, most // 2, most // 8)] + few
+    attempts: list[DetourLimits] = []
+    if 8 * int(table.min()) >= vlans * len(fabric.hosts):
+        if own and routes.parent is not None:
+            attempts += [DetourLimits(most, parts, enough=ENOUGH) for parts in PARTS]
+            attempts += [DetourLimits(limit, enough=ENOUGH) for limit in (most, most // 2, most // 4)]
+        attempts += [DetourLimits(limit) for limit in (most, most // 2, most // 8)]
+    return [replace(limits, kept=renamed is None) for limits in attempts + few]
 
 
 def _room(fabric: Fabric, vlans: int) -> int:
@@ -213,7 +226,8 @@ def find_detours(
     """Return detours for each source whose tree breaks at a single failure, along an order that all its paths ascend.
 
     `order` lists the channels that are up; `kind` is "link" or "switch". Own trees of a source have short paths: more
-    parts mean more trees and less load after a failure. Raises PlanError if the routes are not trees.
+    parts mean more trees and less load after a failure. Raises PlanError if the routes are not trees and each source
+    is to have its own.
     """
     net = lay_out(fabric)
     what = failures(net, kind)
@@ -225,9 +239,20 @@ def find_detours(
     place = np.full(len(fabric.tail) + 1, OUTSIDE, np.int32)
     place[order] = np.arange(len(order))
     sources = number[routes.root]
-    trees = place[np.where(routes.trees >= 0, routes.trees, len(fabric.tail))][:, net.switch]
-    trees[np.arange(len(sources)), sources] = -1
-    wanted = needed(paths, sources, trees)
+
+    def trees_of(parent: NDArray[np.int32]) -> NDArray[np.int32]:
+        trees = place[np.where(parent >= 0, parent, len(fabric.tail))][:, net.switch]
+        trees[np.arange(len(sources)), sources] = -1
+        return trees
+
+    if routes.parent is None and not limits.parts and np.isinf(limits.enough):
+        trees = np.empty((0, len(net.switch)), np.int32)
+        wanted = _needed_by_relation(net, paths, routes, place, number)
+    else:
+        trees = trees_of(routes.trees)
+        wanted = needed(paths, sources, trees)
+    if limits.broadcasts:
+        wanted |= needed(paths, sources, trees_of(rooted_at(fabric, limits.broadcasts, routes.root)))
     weight = np.outer(np.bincount(routes.source_of_host, minlength=len(sources)), net.weight)
     weight[np.arange(len(sources)), sources] = 0.0
     if limits.parts:
@@ -252,7 +277,7 @@ def find_detours(
         grown, taken = grown[used], np.where(taken >= 0, np.searchsorted(used, taken), -1).astype(np.int32)
     if limits.table is not None and len(grown):
         uses = np.bincount(taken[taken >= 0], minlength=len(grown))
-        kept = fitting(paths, trees, grown, net.weight, uses, limits.table[net.switch])
+        kept = fitting(paths, trees if limits.kept else trees[:0], grown, net.weight, uses, limits.table[net.switch])
         taken = np.where((taken >= 0) & kept[taken], np.cumsum(kept)[taken] - 1, -1).astype(np.int32)
         grown = grown[kept]
     made_for = np.zeros(len(grown), np.int64)
@@ -271,6 +296,35 @@ def find_detours(
     )
 
 
+def _needed_by_relation(
+    net: Net, paths: Along, routes: Routes, place: NDArray[np.int32], number: NDArray[np.int32]
+) -> NDArray[np.bool_]:
+    """Return what `needed` does for paths that follow from in-channel and destination, bool[S, F].
+
+    `place` and `number` give the position of each of the fabric's channels in the order, and the net's switches.
+    """
+    relation, count = routes.relation, len(paths.reach)
+    assert relation is not None  # noqa: S101 - routes without trees have one
+    lost = np.zeros((routes.sources, count), np.bool_)
+    source, target = np.repeat(np.arange(routes.sources), len(net.target)), np.tile(net.target, routes.sources)
+    root, channel = number[routes.root], relation.first[source, net.switch[target]]
+    bit = np.uint64(1) << (np.arange(len(net.switch), dtype=np.uint64) & np.uint64(63))
+
+    def lose(failure: NDArray[np.int32], where: NDArray[np.bool_]) -> None:
+        f, k, t = failure[where], source[where], target[where]
+        connected = (paths.reach[f, root[k], t >> 6] & bit[t]) > 0
+        lost[k[connected], f[connected]] = True
+
+    while (on := channel >= 0).any():
+        source, target, channel = source[on], target[on], channel[on]
+        position = place[channel]
+        lose(paths.first[position], np.ones(len(position), np.bool_))
+        through = paths.links + paths.head[position]
+        lose(through, (through < count) & (paths.head[position] != target))
+        channel = relation.following[channel, net.switch[target]]
+    return lost
+
+
 def _shared(
     paths: Along,
     net: Net,
@@ -282,7 +336,7 @@ def _shared(
     `needs` are the sources, their trees, and for which (source, failure) a detour is wanted.
     """
     sources, trees, wanted = needs
-    base = np.unique(trees, axis=0)
+    base = np.unique(trees if limits.kept else trees[:0], axis=0)
     left = wanted & (chosen(paths, sources, net.weight, wanted, base) < 0)
     roots = max(LEAST_ROOTS, MOST_TRIED // max(1, len(net.switch) * len(net.channel)))
     pool = np.concatenate([base, shared_trees(paths, sources, left, limits.most, roots)])

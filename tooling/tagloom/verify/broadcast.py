@@ -59,7 +59,7 @@ def flood(
     egresses, hosts = len(model.egress_node), len(fabric.hosts)
     allowed = np.ones(egresses, np.bool_) if everywhere else model.egress_floods.copy()
     if group_entries:
-        allowed = _narrowed(model, allowed)
+        allowed = narrowed(model, allowed)
     host, first = model.injections(allowed)
     if not egresses:
         result.wrongs, result.once = hosts * (hosts - 1), hosts < 2
@@ -86,7 +86,7 @@ def without_dropped(model: Forwarding, flooded: Broadcast, strange: Collection[i
     kept = [each for each in flooded.wrong if each[0] not in strange]
     result = replace(flooded, wrong=kept, wrongs=flooded.wrongs - len(flooded.wrong) + len(kept))
     hosts, reported = len(model.fabric.hosts), set[int]()
-    for senders, allowed in flooding_alike(model, _narrowed(model, model.egress_floods), strange):
+    for senders, allowed in flooding_alike(model, narrowed(model, model.egress_floods), strange):
         if len(senders) != 1 or int(senders[0]) not in strange:
             continue
         host, first = model.injections(allowed)
@@ -104,14 +104,14 @@ def without_dropped(model: Forwarding, flooded: Broadcast, strange: Collection[i
     return result
 
 
-def _narrowed(model: Forwarding, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def narrowed(model: Forwarding, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return the egresses of a broadcast, of those `allowed`: entries for the broadcast address narrow a node's."""
     if not len(model.group_node):
         return allowed
     named = np.zeros((model.nodes, max(model.fabric.ports) + 1), np.bool_)
     named[model.group_node, model.group_port] = True
-    narrowed = np.isin(model.egress_node, model.group_node)
-    return np.where(narrowed, named[model.egress_node, model.egress_port], allowed)
+    led = np.isin(model.egress_node, model.group_node)
+    return np.where(led, named[model.egress_node, model.egress_port], allowed)
 
 
 def flood_tagged(model: Forwarding) -> Broadcast:

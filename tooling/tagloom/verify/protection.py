@@ -22,16 +22,23 @@ if TYPE_CHECKING:
 
 
 def protection(
-    fabric: Fabric, bare: FabricState, state: FabricState, protect: str, detours: tuple[Detour, ...]
+    fabric: Fabric,
+    bare: FabricState,
+    state: FabricState,
+    protect: str,
+    detours: tuple[Detour, ...],
+    *,
+    once: bool = True,
 ) -> tuple[Protection, NDArray[np.int32] | None]:
     """Prove every failure from the states alone, and return what the detours protect and cost.
 
     `bare` is the plan without detours. Also return ranks of the channels that all frames ascend before, during and
     after every failure, int32[C]; None where entries change, as each failure then has an order of its own. Raises
-    PlanError if a failure would do harm: a deadlock, a storm, a duplicated broadcast, a frame at a port of another
-    network.
+    PlanError if a failure would do harm: a deadlock, a storm, a duplicated broadcast unless they need not come `once`, a
+    frame at a port of another network.
     """
-    found = [what_if(fabric, state, kind, detours) for kind in ("links", "switches")[: 1 + (protect == "switch")]]
+    kinds = ("links", "switches")[: 1 + (protect == "switch")]
+    found = [what_if(fabric, state, kind, detours, duplicates_allowed=not once) for kind in kinds]
     for each in found:
         if not each.safe:
             harm = str(each.leaks[0].finding() if each.leaks else each.deadlock_cycle)

@@ -14,10 +14,10 @@ from tagloom.graph.rows import places
 from tagloom.graph.search import reached
 from tagloom.graph.trees import flooding_links
 from tagloom.platforms.port_names import channel_name, link_at
-from tagloom.records.switch_state import Frames
+from tagloom.records.switch_state import BROADCAST, Frames
 from tagloom.records.tagged_ports import without_tags
 from tagloom.records.what_if import Loss, WhatIf
-from tagloom.verify.broadcast import flood_from
+from tagloom.verify.broadcast import flood_from, narrowed
 from tagloom.verify.detours_at_once import Cases, followed, packed
 from tagloom.verify.forwarding import NOWHERE, forwarding
 from tagloom.verify.isolation import leaks
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.switch_state import FabricState
     from tagloom.verify.forwarding import Forwarding
+    from tagloom.verify.looked_up import LookedUp
 
 CELLS = 1 << 20  # frames followed at once; bounds memory
 AT_ONCE = 1 << 18  # (change of a host, host) above which known detours are followed by compiled loops
@@ -75,18 +76,33 @@ class _Tours:
     load: NDArray[np.float64]
 
 
-def what_if(fabric: Fabric, state: FabricState, kind: str, detours: Sequence[Detour] | None = None) -> WhatIf:
+def what_if(
+    fabric: Fabric,
+    state: FabricState,
+    kind: str,
+    detours: Sequence[Detour] | None = None,
+    *,
+    duplicates_allowed: bool = False,
+) -> WhatIf:
+    """Return the effects of losing every link, or switch, alone, as `_what_if` does; see there.
+
+    With `duplicates_allowed` a second copy of a broadcast is no harm.
+    """
+    return replace(_what_if(fabric, state, kind, detours), duplicates_allowed=duplicates_allowed)
+
+
+def _what_if(fabric: Fabric, state: FabricState, kind: str, detours: Sequence[Detour] | None) -> WhatIf:
     """Return the effects of losing every link, or switch, alone, with the hosts moved by `detours`.
 
     Without detours, each host that loses pairs moves to the VLAN, of those its port is in, that serves most of its
     pairs and closes no dependency cycle with the choices before. Only PVIDs of hosts' ports change. A pair counts as
-    reached if static entries lead its frames on the whole path. The states within the wave do not matter: a frame keeps
-    the VLAN it entered by, so the dependencies of all states together are those of all VLANs that hosts ever use, and
-    that union is checked for cycles. With several networks the pairs are those of each, the dependencies of all, and no
-    frame of a host that has moved may come to a port of another network. An uplink is reached if frames to addresses
-    that no entry names come there, flooded along the VLAN of their sender. Where floods keep to a tree of the one VLAN,
-    detours change entries instead (`moved_entries`), and without detours nothing changes. Raises InputError if a detour
-    names unknown parts or hosts.
+    reached if static entries lead its frames on the whole path, and its sender's broadcasts come there. The states
+    within the wave do not matter: a frame keeps the VLAN it entered by, so the dependencies of all states together are
+    those of all VLANs that hosts ever use, and that union is checked for cycles. With several networks the pairs are
+    those of each, the dependencies of all, and no frame of a host that has moved may come to a port of another network.
+    An uplink is reached if frames to addresses that no entry names come there, flooded along the VLAN of their sender.
+    Where floods keep to a tree of the one VLAN, detours change entries instead (`moved_entries`), and without detours
+    nothing changes. Raises InputError if a detour names unknown parts or hosts.
     """
     if not flooding_links(fabric, state).all() and not any(each.pvids for each in detours or ()):
         return moved_entries(fabric, state, kind, detours or ())
@@ -96,7 +112,8 @@ def what_if(fabric: Fabric, state: FabricState, kind: str, detours: Sequence[Det
     groups = [*fabric.networks.values()] if fabric.tagged_hosts else [np.arange(len(fabric.hosts))]
     moves = None if detours is None else _moves(fabric, detours)
     looking = any(platforms.of(switch).drops_strange_senders for switch in fabric.live)
-    if moves is not None and len(several) < 2 and not looking and not len(fabric.uplinks):
+    grouped = any(bool((held.entry_mac == BROADCAST).any()) for held in state.values())
+    if moves is not None and len(several) < 2 and not looking and not grouped and not len(fabric.uplinks):
         changes = sum(len(moves.get(case, {})) for case in cases)
         if changes * len(fabric.hosts) > AT_ONCE:
             return _all_at_once(fabric, state, kind, cases, moves)
@@ -158,7 +175,7 @@ def _all_at_once(
 ) -> WhatIf:
     """Return what `what_if` does for known detours, without the paths of all frames in memory.
 
-    There are no uplinks, and no switches that look up senders.
+    There are no uplinks, no entries for the broadcast address, and no switches that look up senders.
     """
     model = forwarding(fabric, state)
     home = [int(state[fabric.switches[h.switch].name].pvid[h.port - 1]) for h in fabric.hosts]
@@ -206,7 +223,7 @@ def _all_at_once(
         pvids_max=int(pvids.max(initial=0)),
         deadlock_free=not cycle,
         deadlock_cycle=tuple(channel_name(fabric, c) for c in cycle),
-        broadcast_exactly_once=legal.once if not len(model.group_node) else None,
+        broadcast_exactly_once=legal.once,
         storm_free=legal.storm_free,
         load_before=int(load[0]),
         load_max=int(load.max()),
@@ -268,7 +285,6 @@ def _together(answers: Sequence[WhatIf], judged: Sequence[_FailureTally], cases:
             dead = named(fabric, part)
             pairs = tuple(pair for found in of_case if dead in found for pair in found[dead].pairs)[:WITNESSES]
             losses.append(Loss(dead, int(cut[i]), int(saved[i]), int(unprotected[i]), pairs))
-    once = [answer.broadcast_exactly_once for answer in answers]
     return replace(
         first,
         protected=sum(answer.protected for answer in answers),
@@ -279,7 +295,7 @@ def _together(answers: Sequence[WhatIf], judged: Sequence[_FailureTally], cases:
         pvids_max=int(pvids.max(initial=0)),
         deadlock_free=not cycle,
         deadlock_cycle=tuple(channel_name(fabric, c) for c in cycle),
-        broadcast_exactly_once=None if None in once else all(once),
+        broadcast_exactly_once=all(answer.broadcast_exactly_once for answer in answers),
         storm_free=all(answer.storm_free for answer in answers),
         load_before=int(loads[0].max(initial=0)),
         load_max=max(int(load.max(initial=0)) for load in loads),
@@ -379,13 +395,18 @@ def _walked(model: Forwarding, entered: dict[tuple[int, int], int]) -> _Tours:
         for mine in alike(sender):
             allowed = ~model.egress_down & ~looked.into_drops(int(sender[mine[0]]))
             rows.append(_flooded(model, allowed, nodes, mine[taken[mine]], arrives))
+    load = np.bincount(
+        np.concatenate([tour.astype(np.int64) * channels + channel for tour, _, channel in rows] or [_NONE]),
+        minlength=len(nodes) * channels,
+    )
+    if len(model.group_node):
+        rows.append(_broadcast_by_group(model, looked, (sender, nodes, taken), arrives))
     heard = arrives.copy()  # a host alone on its switch has no entry for itself
     near, first = model.leaving(nodes)
     at_host = (model.egress_host[first] >= 0) & taken[near]
     heard[near[at_host], model.egress_host[first[at_host]]] = True
     empty = np.empty(0, np.int32)
     tour32, host32, channel32 = map(np.concatenate, zip(*rows, strict=True)) if rows else (empty, empty, empty)
-    load = np.bincount(tour32.astype(np.int64) * channels + channel32, minlength=len(nodes) * channels)
     return _Tours(
         nodes,
         sender,
@@ -414,35 +435,78 @@ def _flooded(
     twice are found by their number, as all floods' are; then the VLAN is no tree. So are copies of an uplink's own
     frames that return: without any, what switches learn of addresses behind it leads where its floods do.
     """
-    fabric = model.fabric
-    who, first = model.leaving(nodes[mine])
+    uplinks = model.fabric.uplinks
+    # Entries that name an uplink's own address lead the same way.
+    unknown = np.array([model.fabric.hosts[u].mac == 0 for u in uplinks], np.bool_)
+    come, rows = _copies(model, allowed, nodes[mine], uplinks, unknown)
+    arrives[np.ix_(mine, uplinks)] = come & (arrives[np.ix_(mine, uplinks)] | unknown)
+    return mine[rows[0]].astype(np.int32), rows[1], rows[2]
+
+
+def _broadcast_by_group(
+    model: Forwarding,
+    looked: LookedUp,
+    tours: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]],
+    arrives: NDArray[np.bool_],
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Return rows of the tours whose broadcasts entries for their address lead, for these on their way to each host.
+
+    `tours` are their senders, nodes, and whether they are taken in. Such broadcasts may take other ways than frames to
+    one host. A host is reached only if both come there.
+    """
+    sender, nodes, taken = tours
+    found: list[tuple[NDArray[np.int32], ...]] = []
+    led = taken & np.isin(nodes, model.group_node)
+    everyone = np.arange(len(model.fabric.hosts))
+    for same in alike(sender):
+        mine = same[led[same]]
+        allowed = narrowed(model, model.egress_floods) & ~model.egress_down
+        allowed &= ~looked.into_drops(int(sender[same[0]]))
+        come, rows = _copies(model, allowed, nodes[mine], everyone, np.ones(len(everyone), np.bool_))
+        arrives[mine] &= come
+        found.append((mine[rows[0]].astype(np.int32), rows[1], rows[2]))
+    tour, host, channel = (np.concatenate(column) for column in zip(*found, strict=True))
+    return tour, host, channel
+
+
+def _copies(
+    model: Forwarding,
+    allowed: NDArray[np.bool_],
+    nodes: NDArray[np.int64],
+    hosts: NDArray[np.int64],
+    noted: NDArray[np.bool_],
+) -> tuple[NDArray[np.bool_], tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]]:
+    """Return which of the `hosts` copies of floods into each node reach, bool[K, len(hosts)], and their ways there.
+
+    Copies take the egresses that `allowed` masks, bool[R]. The ways are rows of (place in `nodes`, host, channel), for
+    the hosts that `noted` masks.
+    """
+    who, first = model.leaving(nodes)
     kept = allowed[first]
-    who, first = mine[who[kept]], first[kept]
+    who, first = who[kept], first[kept]
     before, after, _ = model.followed(allowed, np.unique(first))
     order = np.argsort(before, kind="stable")
     start = np.searchsorted(before[order], np.arange(len(allowed) + 1))
-    rows: list[tuple[NDArray[np.int32], ...]] = [(np.empty(0, np.int32),) * 3]
-    for u in fabric.uplinks.tolist():
+    come = np.zeros((len(nodes), len(hosts)), np.bool_)
+    rows: list[tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]] = [(_NONE, _NO32, _NO32)]
+    for i, u in enumerate(hosts.tolist()):
         leads = reached(len(allowed), after, before, np.flatnonzero(model.egress_host == u))
-        tour, egress = who[leads[first]], first[leads[first]]
-        come = np.zeros(len(nodes), np.bool_)
+        place, egress = who[leads[first]], first[leads[first]]
         for _ in range(model.nodes + 1):
-            come[tour[model.egress_host[egress] == u]] = True
+            come[place[model.egress_host[egress] == u], i] = True
             on = model.egress_channel[egress] >= 0
-            tour, egress = tour[on], egress[on]
-            if not len(tour):
+            place, egress = place[on], egress[on]
+            if not len(place):
                 break
-            channel = model.egress_channel[egress]
-            if fabric.hosts[u].mac == 0:  # else entries lead the same way
-                rows.append((tour.astype(np.int32), np.full(len(tour), u, np.int32), channel.astype(np.int32)))
+            if noted[i]:
+                rows.append((place, np.full(len(place), u, np.int32), model.egress_channel[egress].astype(np.int32)))
             count = start[egress + 1] - start[egress]
-            tour, egress = np.repeat(tour, count), after[order[places(start[egress], count)]]
-            tour, egress = tour[leads[egress]], egress[leads[egress]]
-            pairs = np.unique(tour * len(allowed) + egress)  # copies of one tour on one egress go on alike
-            tour, egress = np.divmod(pairs, len(allowed))
-        arrives[mine, u] = come[mine] & (arrives[mine, u] | (fabric.hosts[u].mac == 0))
-    tours, hosts, channels = (np.concatenate(column) for column in zip(*rows, strict=True))
-    return tours, hosts, channels
+            place, egress = np.repeat(place, count), after[order[places(start[egress], count)]]
+            place, egress = place[leads[egress]], egress[leads[egress]]
+            pairs = np.unique(place * len(allowed) + egress)  # copies of one flood on one egress go on alike
+            place, egress = np.divmod(pairs, len(allowed))
+    at, host, channel = (np.concatenate(column) for column in zip(*rows, strict=True))
+    return come, (at, host, channel)
 
 
 class _UsedDependencies:
@@ -469,8 +533,12 @@ class _UsedDependencies:
             dropped = self.looked.into_drops(int(tours.sender[few[same[0]]]))
             flooded, copies = flood_from(self.model, tours.node[some], ~dropped)
             self.storm_free &= not flooded.storm
+            if len(self.model.group_node):
+                by_group = narrowed(self.model, self.model.egress_floods) & ~dropped
+                _, copies = flood_from(self.model, tours.node[some], by_group)
             # Entries lead over egresses that a flood takes too. So as many copies as hosts that entries lead to are one
-            # for each of these, on the path of the unicasts, and both survive the same failures.
+            # for each of these, on the path of the unicasts, and both survive the same failures. Where entries for the
+            # broadcast address lead broadcasts, the hosts are those that both reach.
             self.once &= bool(np.array_equal(copies, tours.heard[some].sum(axis=1)))
             keys.append(flooded.held * self.channels + flooded.wanted)
         return np.unique(np.concatenate(keys))
@@ -610,7 +678,7 @@ class _FailureTally:
             pvids_max=self.pvids,
             deadlock_free=not cycle,
             deadlock_cycle=tuple(channel_name(self.fabric, c) for c in cycle),
-            broadcast_exactly_once=self.legal.once if not len(self.legal.model.group_node) else None,
+            broadcast_exactly_once=self.legal.once,
             storm_free=self.legal.storm_free,
             load_before=self.load_before,
             load_max=self.load,

@@ -2,6 +2,7 @@
 
 from tagloom.weave.asleep import asleep
 from tagloom.weave.assign import ASSIGNMENTS, Alternative, unknown_assignment, weave, weave_detours
+from tagloom.weave.broadcast import broadcast_tree
 from tagloom.weave.detours import name_detours
 from tagloom.weave.fixed import first_fit_count
 from tagloom.weave.moved_entries import moved_entries
@@ -10,6 +11,7 @@ __all__ = [
     "ASSIGNMENTS",
     "Alternative",
     "asleep",
+    "broadcast_tree",
     "first_fit_count",
     "moved_entries",
     "name_detours",

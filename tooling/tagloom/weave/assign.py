@@ -14,7 +14,7 @@ from tagloom.records.host_entries import with_all_addresses
 from tagloom.records.switch_state import Frames
 from tagloom.records.vlan_plan import VlanPlan
 from tagloom.weave.broadcast import broadcast_tree
-from tagloom.weave.fixed import fixed
+from tagloom.weave.fixed import fixed, join_detours
 from tagloom.weave.pinned import flood_tree, pinned
 from tagloom.weave.renamed import renamed
 
@@ -144,15 +144,28 @@ def _refuse_shared_ports(fabric: Fabric) -> None:
 
 
 def weave_detours(
-    fabric: Fabric, routes: Routes, detours: Sequence[DetourTrees], *, hosts_tag: bool = False
+    fabric: Fabric,
+    routes: Routes,
+    assignment: str,
+    detours: Sequence[DetourTrees],
+    tree: Collection[int] = (),
+    *,
+    hosts_tag: bool = False,
 ) -> tuple[FabricState, list[NDArray[np.int64]]]:
     """Return every switch's target state with the VLANs of each network's detours too, and those VLANs, int64[X] each.
 
-    VLANs are numbered network by network: as by `weave`, those of its detours after them. Raises PlanError if a model's
-    limits are exceeded.
+    VLANs are numbered network by network: as by `weave`, those of its detours after them. Frames keep a detour's VLAN
+    on the whole path under `renamed`, too: they carry its tag between switches, all others none. `tree` is the one that
+    broadcasts take there by group entries, if any. Raises PlanError if a model's limits are exceeded.
     """
-    draft, vlans, vlan_of = fixed(fabric, routes, fabric.first_vlan, detours)
-    state = with_all_addresses(fabric, draft.states(tagged_links=True))
+    if assignment == "renamed":
+        draft = renamed(fabric, routes, fabric.first_vlan, tree)
+        vlans = int(draft.pvid.max(initial=fabric.first_vlan - 1)) - fabric.first_vlan + 1
+        vlan_of = [join_detours(draft, fabric, routes, fabric.first_vlan + vlans, detours[0])]
+        vlans += len(np.unique(vlan_of[0]))
+    else:
+        draft, vlans, vlan_of = fixed(fabric, routes, fabric.first_vlan, detours)
+    state = with_all_addresses(fabric, draft.states(tagged_links=assignment != "renamed"))
     if hosts_tag:
         state = _with_tagged_hosts(fabric, state)
     if over := _exceeded_limit(fabric, state, vlans):

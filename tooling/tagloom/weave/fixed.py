@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -162,6 +163,43 @@ def _join_network(
 ) -> tuple[int, NDArray[np.int64]]:
     """Add the VLANs of one network, numbered from `first_vlan`; return their number and the VLAN of each detour."""
     links_of, tree_of, of_detour = trees(fabric, routes, detours)
+    _join_trees(draft, fabric, routes, first_vlan, (links_of, tree_of, of_detour), detours)
+    for host, source in zip(fabric.hosts, routes.source_of_host.tolist(), strict=True):
+        if not host.tag:
+            draft.pvid[host.switch, host.port] = first_vlan + int(tree_of[source])
+    return len(links_of), first_vlan + of_detour
+
+
+def join_detours(
+    draft: Draft, fabric: Fabric, routes: Routes, first_vlan: int, detours: DetourTrees
+) -> NDArray[np.int64]:
+    """Add VLANs that no host's PVID names, one for each different tree of `detours`; return that of each, int64[X].
+
+    They are numbered from `first_vlan`. Frames keep them on the whole path, with tags between switches, also where
+    other VLANs of the draft are renamed at each switch.
+    """
+    nobody = replace(
+        routes,
+        source_of_host=routes.source_of_host[:0],
+        root=routes.root[:0],
+        parent=np.empty((0, len(fabric.switches)), np.int32),
+        relation=None,
+    )
+    found = trees(fabric, nobody, detours)
+    _join_trees(draft, fabric, nobody, first_vlan, found, detours)
+    return first_vlan + found[2]
+
+
+def _join_trees(
+    draft: Draft,
+    fabric: Fabric,
+    routes: Routes,
+    first_vlan: int,
+    found: tuple[list[frozenset[int]], NDArray[np.int64], NDArray[np.int64]],
+    detours: DetourTrees | None,
+) -> None:
+    """Add a VLAN for each tree that `trees` found, with its members and static entries."""
+    links_of, tree_of, of_detour = found
     entries = PathEntries(fabric, routes.sources + len(of_detour))
     of_source = _lone(routes.source_of_host, routes.sources)
     at_switch = _lone(fabric.host_switch, len(fabric.switches))
@@ -185,12 +223,8 @@ def _join_network(
         entries.add(vlan, parent, home, alone)
         if len(of_detour):  # the caller tries fewer detours at once, before all are counted
             entries.refuse_overflow()
-    for host, source in zip(fabric.hosts, routes.source_of_host.tolist(), strict=True):
-        if not host.tag:
-            draft.pvid[host.switch, host.port] = first_vlan + int(tree_of[source])
     for s, columns in enumerate(entries.by_switch()):
         draft.enter(s, *columns)
-    return len(links_of), first_vlan + of_detour
 
 
 def _lone(place: NDArray[np.int32], places: int) -> NDArray[np.int64]:

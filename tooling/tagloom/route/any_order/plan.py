@@ -151,6 +151,23 @@ def any_relation(
     return source_of_host, root, Relation(first, following)
 
 
+def relation_along(fabric: Fabric, order: NDArray[np.int32], why: str, effort: int = 1, seed: int = 0) -> Routes:
+    """Return paths for renamed assignment along a given order of the channels that are up, int32[m].
+
+    The order must leave a path from each switch with hosts to every switch. `why` tells the reason of it.
+    """
+    net = lay_out(fabric)
+    along = ordered(net, np.searchsorted(net.channel, order).astype(np.int32))
+    rng = np.random.default_rng(seed)
+    shortest = float(net.weight @ total_distance(net))
+    _, tables = _route_along(
+        along, _bounds(net, effort), shortest, lambda: rng.permutation(len(net.target)), pointers, respread
+    )
+    first, following, _ = relation_rows(along, tables, len(fabric.tail), len(fabric.switches))
+    source_of_host, root = per_switch(fabric)
+    return Routes("any", why, source_of_host, root, relation=Relation(first, following))
+
+
 def busiest(load: NDArray[np.float64], share: float) -> float:
     """Return the load above which a channel is among the `share` of all channels that carry most."""
     return float(np.quantile(load, 1 - share))
