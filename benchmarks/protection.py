@@ -117,7 +117,7 @@ def curve(fabric: Fabric) -> list[tuple[str, ...]]:
         routes, order, _ = planned[longer]
         plain = weave(fabric, routes).state
         trees = find_detours(fabric, routes, order, "link", DetourLimits(FREE_VLANS, parts, enough=enough))
-        state, vlan_of = weave_detours(fabric, routes, [trees])
+        state, vlan_of = weave_detours(fabric, routes, "fixed", [trees])
         detours = name_detours(fabric, routes, [trees], vlan_of)
         cost, _ = protection(fabric, plain, state, "link", detours)
         got = what_if(fabric, state, "links", detours)

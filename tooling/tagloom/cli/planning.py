@@ -377,7 +377,8 @@ def add(commands: Commands) -> None:
         default="none",
         help="also install detour VLANs around each single link, or each link and switch: a repair then only changes "
         "the PVIDs of hosts (default none; --prefer vlans keeps them few, --prefer load keeps detours short). With "
-        "--assignment pinned no VLAN is needed: a repair changes static entries, and where floods pass",
+        "--assignment renamed too: frames keep a detour's VLAN on the whole path. With --assignment pinned no VLAN is "
+        "needed: a repair changes static entries, and where floods pass",
     )
     plan.add_argument(
         "--static-arp",

@@ -34,8 +34,8 @@ def protection(
 
     `bare` is the plan without detours. Also return ranks of the channels that all frames ascend before, during and
     after every failure, int32[C]; None where entries change, as each failure then has an order of its own. Raises
-    PlanError if a failure would do harm: a deadlock, a storm, a duplicated broadcast unless they need not come `once`, a
-    frame at a port of another network.
+    PlanError if a failure would do harm: a deadlock, a storm, a broadcast that comes twice (unless it need not come
+    `once`), a frame at a port of another network.
     """
     kinds = ("links", "switches")[: 1 + (protect == "switch")]
     found = [what_if(fabric, state, kind, detours, duplicates_allowed=not once) for kind in kinds]
