@@ -117,3 +117,14 @@ def ranks(channels: int, before: NDArray[np.int64], after: NDArray[np.int64]) ->
     if placed < channels:
         raise ValueError("the dependencies close a cycle, and no ranks climb round it")
     return rank
+
+
+def ascends(channels: int, order: NDArray[np.int32], before: NDArray[np.int64], after: NDArray[np.int64]) -> bool:
+    """Return whether every dependency `before[i] -> after[i]` goes on in an order of the channels, both in it.
+
+    >>> ascends(4, np.array([2, 0, 1], np.int32), np.array([2, 0]), np.array([1, 1]))
+    True
+    """
+    place = np.full(channels, -1, np.int64)
+    place[order] = np.arange(len(order))
+    return bool(((place[before] >= 0) & (place[before] < place[after])).all())

@@ -11,7 +11,7 @@ from tagloom.errors import Finding, InputError, PlanError
 from tagloom.graph.floods import load_by
 from tagloom.graph.numbering import new_numbers, renumbered
 from tagloom.graph.paths import average_hops, channel_load
-from tagloom.pipeline.protecting import refuse_protection, with_detours
+from tagloom.pipeline.protecting import with_detours
 from tagloom.records.build import Build
 from tagloom.records.detours import Detour, with_vlans
 from tagloom.records.fabric_pair import FabricPair
@@ -24,7 +24,7 @@ from tagloom.route import balanced, chosen_root, kept_routes, own_routes, planna
 from tagloom.route.alternatives import alternatives
 from tagloom.route.choose import refuse_ways
 from tagloom.route.gather import gather
-from tagloom.route.plannable import refuse_networks
+from tagloom.route.plannable import refuse_networks, refuse_protection
 from tagloom.route.spread import any_bound, load_bound
 from tagloom.verify import Plan, broadcasts_once, dependencies, protection, verify
 from tagloom.weave import Alternative, asleep, first_fit_count, moved_entries, unknown_assignment, weave

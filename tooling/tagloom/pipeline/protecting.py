@@ -6,17 +6,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from tagloom.errors import Finding, InputError, PlanError
-from tagloom.records.detours import PROTECTIONS
+from tagloom.errors import PlanError
+from tagloom.graph.cycles import ascends
 from tagloom.route.any_order.plan import any_protected, relation_along
 from tagloom.route.detours import detour_limits, find_detours_of_networks, order_beside
-from tagloom.route.plannable import refuse_moved_entries
 from tagloom.verify import broadcasts_once, dependencies
 from tagloom.weave import broadcast_tree, name_detours, weave, weave_detours
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from tagloom.records.detours import Detour
@@ -34,14 +32,6 @@ class ProtectedPlan:
     state: FabricState
     vlans: int
     detours: tuple[Detour, ...]
-
-
-def refuse_protection(protect: str, assignment: str, fabric: Fabric | None = None) -> None:
-    """Raise InputError if the requested detours are impossible, of a fabric if there is one."""
-    if protect not in PROTECTIONS:
-        raise InputError([Finding("--protect", " or ".join(PROTECTIONS), repr(protect))])
-    if protect != "none" and assignment == "pinned" and fabric is not None:
-        refuse_moved_entries(fabric, f"--protect {protect} with --assignment pinned")
 
 
 def with_detours(
@@ -69,7 +59,7 @@ def with_detours(
         if searched[2] < left and found is not None:
             why = f"{routes.method} leaves {left} pairs of switches without a path after a failure"
             (routes, woven), order = found, searched[1]
-            routes = _because(routes, why)
+            routes = replace(routes, reason=f"{routes.reason}; {why}")
     tree = broadcast_tree(fabric, routes) if woven.broadcast == "tree" else frozenset[int]()
     held = woven.state if renamed else None
     for limits in detour_limits(fabric, routes, woven.vlans, own=own and not tree, renamed=held):
@@ -98,17 +88,10 @@ def _renamed_along(
     """
     trees, order, _ = searched
     routes, static_arp = relation_along(fabric, order, trees.reason, max(1, effort)), broadcast == "static-arp"
-    once = partial(broadcasts_once, fabric)
     try:
+        once = partial(broadcasts_once, fabric)
         found = weave(fabric, routes, "renamed", broadcasts_once=once, static_arp=static_arp)
     except PlanError:
         return None
-    place = np.full(len(fabric.tail), -1, np.int64)
-    place[order] = np.arange(len(order))
-    held, wanted = dependencies(fabric, found.state)
-    ascending = bool((place[held] < place[wanted]).all())
-    return (routes, found) if found.broadcast == broadcast and ascending else None
-
-
-def _because(routes: Routes, why: str) -> Routes:
-    return replace(routes, reason=f"{routes.reason}; {why}")
+    climbs = ascends(len(fabric.tail), order, *dependencies(fabric, found.state))
+    return (routes, found) if climbs and found.broadcast == broadcast else None

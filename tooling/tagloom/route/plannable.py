@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError
+from tagloom.records.detours import PROTECTIONS
 from tagloom.route.choose import routed_alike
 
 if TYPE_CHECKING:
@@ -58,3 +59,11 @@ def refuse_moved_entries(fabric: Fabric, option: str) -> None:
         findings.append(Finding(option, "one routing over all links", "networks with routings or links of their own"))
     if findings:
         raise InputError(findings)
+
+
+def refuse_protection(protect: str, assignment: str, fabric: Fabric) -> None:
+    """Raise InputError for detours that are not to be had."""
+    if protect not in PROTECTIONS:
+        raise InputError([Finding("--protect", " or ".join(PROTECTIONS), repr(protect))])
+    if protect != "none" and assignment == "pinned":
+        refuse_moved_entries(fabric, f"--protect {protect} with --assignment pinned")
