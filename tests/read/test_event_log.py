@@ -215,6 +215,7 @@ def test_what_is_wrong_with_events_is_said_with_its_line():
     two = ["GROUP 0 Type: COMM_LOCATIONS, 2 Members: 0, 1", "COMM 0 Group: <0>"]
     assert "the same collective" in refused([*two, *both[:2]])
     assert "one of OTF2's" in refused([*both[:3], call.format(1, "BROADCAST")])
+    assert "a Root from 0 to 1" in refused([line.replace("Root: 0", "Root: 2") for line in both])
 
 
 def test_other_files_are_no_event_logs():

@@ -1,6 +1,8 @@
 """Profiles of parallel programs, flows and patterns: what they say, what they cannot, and what is wrong with them."""
 
 import csv
+import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -224,3 +226,50 @@ def test_every_format_says_what_it_cannot_know(torus, npb, tmp_path):
     assert "without Ethernet's headers" in unknown
     assert "does not say when between its start and its end" in unknown
     assert "no partners of collective messages" in " ".join(read_traffic(PROFILES / "cg.S.4.tau", torus).remarks)
+
+
+def refused(path, fabric, **how):
+    with pytest.raises(InputError) as caught:
+        read_traffic(path, fabric, **how)
+    return str(caught.value)
+
+
+def test_every_fault_of_tau_profiles_is_found(torus, tmp_path):
+    folder = tmp_path / "run"
+    shutil.copytree(PROFILES / "cg.S.4.tau", folder)
+    first = next(folder.rglob("profile.0.0.0"))
+    lines = first.read_text().splitlines(keepends=True)
+    event = next(at for at, line in enumerate(lines) if line.startswith('"Message size sent to node'))
+    timer = next(at for at, line in enumerate(lines) if line.startswith('"MPI_Wait'))
+    lines[event] = re.sub(r'" \S+', '" 1e', lines[event])
+    lines[timer] = re.sub(r'" \S+ \S+ \S+', '" 1 0 1e', lines[timer])
+    first.write_text("".join(lines))
+    next(folder.rglob("profile.3.0.0")).unlink()
+    found = refused(folder, torus)
+    assert f":{event + 1}: expected numbers" in found
+    assert f":{timer + 1}: expected microseconds" in found
+    assert "expected profiles of 4 nodes, actual 3 of them" in found
+
+
+def test_tau_profiles_without_partners_are_told_how_to_be_made(torus, tmp_path):
+    for file in (PROFILES / "cg.S.4.tau").rglob("profile.*"):
+        kept = [line for line in file.read_text().splitlines(keepends=True) if "sent to node" not in line]
+        (tmp_path / file.name).write_text("".join(kept))
+    assert "set TAU_COMM_MATRIX=1 for the run" in refused(tmp_path, torus)
+
+
+def test_every_fault_of_paraprofs_summary_and_of_a_report_of_mpip_is_found(torus, tmp_path):
+    summary = (PROFILES / "cg.S.4.mpisummary.txt").read_text().splitlines(keepends=True)
+    at = next(n for n, line in enumerate(summary) if re.match(r"\s+\d", line) and "   " in line)
+    spoilt = tmp_path / "s.txt"
+    spoilt.write_text("".join([*summary[:at], summary[at][:11] + "x" + summary[at][12:], *summary[at + 1 :]]))
+    assert f":{at + 1}: expected 6 columns of 12 and 9 of 16" in refused(spoilt, torus, ranks=4)
+    spoilt.write_text("".join(summary[:at]))
+    assert "expected rows of paraprof --dumpmpisummary, actual none" in refused(spoilt, torus, ranks=4)
+
+    report = (PROFILES / "cg.S.4.mpiP.txt").read_text().splitlines(keepends=True)
+    times = next(n for n, line in enumerate(report) if line.split()[:1] == ["Max"])
+    spoilt.write_text("".join([*report[:times], "Max  1e  2\n", *report[times + 1 :]]))
+    assert f":{times + 1}: expected a row of an mpiP 3.5 report" in refused(spoilt, torus)
+    spoilt.write_text("".join(line for line in report if "Task Assignment" not in line and "Time" not in line))
+    assert "expected the task times of two or more ranks" in refused(spoilt, torus)
