@@ -15,7 +15,7 @@ MAC = 0x02_00_00_00_00_0A
 def device():
     made = Device("s0", platforms.load("huawei-s5731-s24t4x"), render=str, carrier=lambda port: port <= 2)
     made.editor.vlans |= {10: "", 20: "storage"}
-    made.editor.members[10] = {port: Membership.UNTAGGED for port in range(1, 7)} | {25: Membership.TAGGED}
+    made.editor.members[10] = dict.fromkeys(range(1, 7), Membership.UNTAGGED) | {25: Membership.TAGGED}
     made.editor.members[20] = {}
     made.editor.enabled[2] = False
     made.editor.entries[10, MAC] = (2,)

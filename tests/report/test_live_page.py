@@ -88,7 +88,7 @@ def serving(home):
     try:
         yield found
     finally:
-        found.process.kill()
+        found.process.terminate()
         found.process.wait()
         found.process.stdout.close()
 
