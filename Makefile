@@ -49,7 +49,7 @@ quick: $(READY) ## before each commit: what needs no rack and no minutes
 	@$(PYTEST) $(QUICK) $(addprefix --ignore tests/,$(NOT_QUICK))
 
 # Compiled kernels are left out: what they do is not seen, and laws compare them with plain loops.
-coverage: $(READY) ## which branches make test and test-slow take, their processes measured: what is missing, file by file
+coverage: $(READY) ## which branches make test and test-slow take, their processes measured: what is missing, file by file; 95 % at least
 	@$(BIN)/coverage erase
 	@$(BIN)/coverage run -m pytest -n $$(($$(nproc) * 2)) --dist loadfile --no-loadscope-reorder -m "not long"
 	@$(BIN)/coverage combine --quiet
