@@ -7,6 +7,7 @@ of one machine and one day: of those, what the page makes of them is computed ag
 import importlib.util
 import re
 import sys
+import tomllib
 
 import numpy as np
 import pytest
@@ -36,7 +37,18 @@ ELSEWHERE = {
     "table-3": "weave/test_table_3.py",
     "tagged-bridges": "dataplane/test_tagged_bridges.py",
 }
-HERE = ("eee-errors", "fuzz", "lossless", "measuring", "mutants", "performance", "pinned", "protection", "push")
+HERE = (
+    "coverage",
+    "eee-errors",
+    "fuzz",
+    "lossless",
+    "measuring",
+    "mutants",
+    "performance",
+    "pinned",
+    "protection",
+    "push",
+)
 HERE += ("repair", "reweave", "stories", "timetable")
 COMMAND = re.compile(r"`(?:PYTHONPATH=tooling )?(?:python )?((?:benchmarks|tests)/[\w/]+\.py|make [a-z]+)([^`]*)`")
 
@@ -431,3 +443,19 @@ def test_mutants_of_each_part_are_noticed_alike_or_survive():
         assert by_time <= noticed, part
     for part, _, noticed, _, _, survived, score in scored:
         assert score == f"{100 * int(noticed) / (int(noticed) + int(survived)):.1f} %", part
+
+
+def test_what_is_left_of_branches_adds_up_and_the_command_holds_the_goal():
+    parts, files = table("coverage", "| part | left |"), table("coverage", "| file | left |")
+    left, whole = (sum(int(row[at].replace(",", "")) for row in parts) for at in (1, 2))
+    said = f"**{100 - 100 * left / whole:.2f} %**, {left:,} of {whole:,} left."
+    assert said in flowing("coverage")
+    statements, branches = re.search(r"of ([\d,]+) statements and ([\d,]+) branches", flowing("coverage")).groups()
+    assert int(statements.replace(",", "")) + int(branches.replace(",", "")) == whole
+    for _, some, of, covered, _ in parts:
+        assert covered == f"{100 - 100 * int(some) / int(of.replace(',', '')):.1f} %"
+    counts = [int(row[1]) for row in files]
+    assert counts == sorted(counts, reverse=True)
+    assert all((ROOT / "tooling" / "tagloom" / row[0].strip("`")).is_file() and row[2] for row in files)
+    report = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["coverage"]["report"]
+    assert report["fail_under"] == 95 <= 100 - 100 * left / whole
