@@ -118,6 +118,8 @@ class Operator:
                     self.defect(f"DEAD END {' '.join(words)}: no way out is named: {rule}")
                 return None
             *first, words = following
+            if any(each[0] == "plan" for each in first):
+                seen = []  # what has been planned anew is another build by the same name
             for each in first:
                 if each[0] in ("adopt", "plan", "rollout"):
                     if self.type(*each)[0]:
@@ -246,7 +248,7 @@ class Operator:
             return
         self.arrived(fabric, name, done)
         self.settled(fabric, "change")
-        if self.chance.random() < 0.3:
+        if self.chance.random() < 0.3 and self.told.sent[-1]["changed"]:  # else what is undone is a run before
             self.rack.write_inventory(fabric, old)
             if self.pursue(["rollback"], old):
                 self.arrived(old, build)
@@ -324,7 +326,10 @@ class Operator:
         def slipped(held):
             editor = SwitchEditor.of(held[switch.name])
             others = [v for v in held[switch.name].owned_vlans if v != editor.pvid[host.port - 1]]
-            editor.set_pvid(host.port, self.chance.choice(others) if others else 1)
+            vlan = self.chance.choice(others) if others else 1
+            if platforms.of(switch).is_shell:  # whose PVID is one of the port's VLANs
+                editor.set_member(vlan, host.port, Membership.UNTAGGED)
+            editor.set_pvid(host.port, vlan)
             return {switch.name: editor.freeze()}
 
         self.rack.type_state(self.fabric, slipped)

@@ -86,6 +86,20 @@ def test_a_switch_is_removed_by_applying_the_old_build(terminal):
     assert after["s1"].port(15).tagged == after["s1"].port(15).untagged == ()
 
 
+def test_a_switch_that_goes_is_kept_by_rollback_of_a_push_that_broke_off_in_its_first_wave(terminal):
+    """Found by the story of seed 62: the switch that goes is read by nobody, and is in both fabrics so far."""
+    terminal.answer("apply", "new")
+    grown = states(terminal)
+    process.fault(terminal.rack, "s1", "reject", at=4)
+    broken = terminal.answer("apply", "old", expect=3)
+    assert broken["failed"] == ["s1"]
+    process.mend(terminal.rack)
+    assert states(terminal) != grown
+    page = terminal.answer("rollback")
+    assert (page["hitless"], page["interrupted_pairs"]) == (True, 0)
+    assert states(terminal) == grown
+
+
 def test_another_address_is_two_lines_for_each_entry_of_its_host(terminal):
     terminal.answer("apply", "new")
     before = states(terminal)

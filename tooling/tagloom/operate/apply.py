@@ -36,7 +36,7 @@ from tagloom.rollout.pruning import pruned_names, refuse_harm_to_others, unless_
 from tagloom.verify import Plan, verify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from tagloom.apply.confirmations import Confirmation
@@ -362,9 +362,22 @@ def _interrupted(sequence: WaveSequence, found: Survey, after: FabricState) -> I
         end = waves.overlay_wave(sequence, found.read, sequence.waves)
         between, seconds = _between(sequence, found.read)
         pause = waves.downtime(sequence.directory)
-        return interrupted_by_waves(sequence.shared, found.read, end, pause, between, seconds)
+        return _interrupted_by(sequence, found.read, end, pause, between, seconds)
     cut = interrupted_at_once(fabric, found.read, after, unread=unread, duplicates_allowed=sequence.duplicates_allowed)
     return cut if unread or cut.hitless else replace(cut, greenfield=leads_from(fabric, found.read))
+
+
+def _interrupted_by(
+    sequence: WaveSequence,
+    read: FabricState,
+    after: FabricState,
+    paused_seconds: float,
+    between: Sequence[FabricState] = (),
+    seconds: float = 0.0,
+) -> Interrupted:
+    """Return which pairs waves cut off; switches that go and are sent nothing hold what they did."""
+    held, led, *states = ({**sequence.left, **state} for state in (read, after, *between))
+    return interrupted_by_waves(sequence.shared, held, led, paused_seconds, states, seconds)
 
 
 def _between(sequence: WaveSequence, read: FabricState) -> tuple[list[FabricState], float]:
@@ -801,9 +814,7 @@ def _resume(
     pushes = waves.plan_onward(sequence, progress, run.wave)
     pausing = any(sequence.paused[max(0, run.wave - 1) :])
     end = waves.overlay_wave(sequence, progress.read, sequence.waves)
-    cut = interrupted_by_waves(
-        sequence.shared, progress.read, end, waves.downtime(sequence.directory) if pausing else 0.0
-    )
+    cut = _interrupted_by(sequence, progress.read, end, waves.downtime(sequence.directory) if pausing else 0.0)
     if check:
         said = [f"{', '.join(names)} would catch up in wave {number}" for number, _, names in pushes if names]
         said.append(f"all would go on from wave {pushes[-1][0]} of {sequence.waves}, every line proven from here")
@@ -890,7 +901,7 @@ def rollback(
     directory = context.site.directory("rollback") / "back"
     way = waves.write_inverse(sequence, progress, wave, directory, context.site.share / "templates")
     between, seconds = _between(way, progress.read)
-    cut = interrupted_by_waves(way.shared, progress.read, way.states[-1], waves.downtime(directory), between, seconds)
+    cut = _interrupted_by(way, progress.read, way.states[-1], waves.downtime(directory), between, seconds)
     left = (*left, *_counted_dead(sequence.fabric, cut))
     if check:
         led = found.retarget(sequence.fabric, way.states[-1], context.site.share / "templates")
