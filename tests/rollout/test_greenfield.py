@@ -18,10 +18,12 @@ from tagloom.platforms.factory import factory_state
 from tagloom.platforms.interpreter import Interpreter
 from tagloom.read.active_tree import write_running_network
 from tagloom.records.build import Build
+from tagloom.records.fabric import Host
 from tagloom.records.switch_state import SwitchEditor
 from tagloom.records.wave_proof import ProofAssumptions
 from tagloom.render import render_commands
 from tagloom.rollout import from_factory, read_back, settled
+from tagloom.rollout.spanning import active_tree
 from tagloom.route import route
 from tagloom.verify import broadcasts_once
 from tagloom.weave import weave
@@ -263,6 +265,20 @@ def test_a_cable_that_the_fabric_lacks_is_named_where_the_active_tree_was_read(t
     (found,) = caught.value.findings
     assert found.where == str(running / "spanning-tree.json")
     assert "s1:g24, whose cable the fabric lacks" in found.actual
+
+
+def test_two_ports_that_lead_to_switches_of_others_are_refused_unless_the_fabric_declares_them(tmp_path):
+    """Found by the story of seed 36: a switch outside, cabled twice, blocked one end itself until nobody told it to."""
+    ring, running = make_fabric("ring", 4, model=MODEL), tmp_path / "now"
+    blocked = blocked_words(ring)
+    write_running_network(running, {}, "s0", blocked, ["s1:g24", "s3:g24"])
+    with pytest.raises(PlanError) as caught:
+        greenfield(build_of(ring), running=running)
+    assert caught.value.witness.startswith("s1:g24, s3:g24: ")
+    assert caught.value.advice
+    assert not active_tree(ring, "s0", blocked, "told", ["s1:g24"])[1]
+    declared = replace(ring, hosts=(*ring.hosts, Host("up", 1, 24, 0, uplink=True)))
+    assert not active_tree(declared, "s0", blocked, "told", ["s1:g24", "s3:g24"])[1]
 
 
 def test_what_it_cannot_lead_is_refused_with_the_reason():

@@ -117,16 +117,24 @@ class Operator:
                 if not named:
                     self.defect(f"DEAD END {' '.join(words)}: no way out is named: {rule}")
                 return None
-            *first, words = following
+            *first, then = following
             if any(each[0] == "plan" for each in first):
                 seen = []  # what has been planned anew is another build by the same name
             for each in first:
                 if each[0] in ("adopt", "plan", "rollout"):
-                    if self.type(*each)[0]:
+                    status, page, said = self.type(*each)
+                    if not status:
+                        continue
+                    self.note(each[0], page, said, status)
+                    instead = self.advised(page, words) if page.get("advice") else None
+                    if instead is None or len(instead) > 1:
                         self.told.by_hand.append([" ".join(each), "advice that was refused itself", rule])
                         return None
-                elif not self.pursue(each, self.fabric):
+                    (then,) = instead
+                    break
+                if not self.pursue(each, self.fabric):
                     return None
+            words = then
         self.defect(f"DEAD END {' '.join(words)}: {MOST_WORDS} commands, and no end: {self.told.refusals[-3:]}")
         return None
 
@@ -164,6 +172,7 @@ class Operator:
         if advice.startswith("plan"):
             which = {"plan": [], "plan --previous BUILD": ["--previous"], "plan --keep BUILD": ["--keep"]}[advice]
             return [["plan", file, "-o", build, *which, *([self.build] if which else [])], words]
+        advice = advice.replace("OLD", self.build)
         typed = shlex.split(advice.replace("BUILD", build if words[0] == "apply" else str(self.before or self.build)))
         return [typed]
 

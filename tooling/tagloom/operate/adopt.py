@@ -114,4 +114,5 @@ def fabric_text(network: AdoptedNetwork) -> str:
 
 def write_running(network: AdoptedNetwork, directory: Path) -> None:
     """Write what runs, for `rollout --running`. Raises InputError where something else is in the way."""
-    write_running_network(directory, network.texts, network.tree.root, network.blocked)
+    outside = [found.where for found in network.edge.uplinks]
+    write_running_network(directory, network.texts, network.tree.root, network.blocked, outside)

@@ -106,7 +106,7 @@ def greenfield(
     fabric = build.fabric
     kept = read_active_tree(running) if running is not None and root is None and not blocked else None
     if running is not None and kept is not None:
-        tree, assumed = active_tree(fabric, kept.root or None, kept.blocked, str(running / FILE))
+        tree, assumed = active_tree(fabric, kept.root or None, kept.blocked, str(running / FILE), kept.outside)
     else:
         tree, assumed = active_tree(fabric, root, blocked)
     held = before or {s.name: factory_state(platforms.of(s)) for s in fabric.live} | dead_states(fabric)

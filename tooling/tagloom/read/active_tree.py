@@ -21,19 +21,27 @@ _FILES = re.compile(rf"{re.escape(FILE)}|[^/]+\.cfg")
 
 
 class ActiveTreeForm(BaseModel):
-    """The file: the root, "" if it was not told, and the ports that forward nothing, as switch:port."""
+    """The file: the root, "" if it was not told, and ports as switch:port.
+
+    blocked  they forward nothing
+    outside  they lead to switches that are not the network's, or to many addresses
+    """
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
 
     root: str = ""
     blocked: list[str] = []
+    outside: list[str] = []
 
 
-def write_running_network(directory: Path, texts: Mapping[str, str], root: str, blocked: Sequence[str]) -> None:
+def write_running_network(
+    directory: Path, texts: Mapping[str, str], root: str, blocked: Sequence[str], outside: Sequence[str] = ()
+) -> None:
     """Write a directory of what runs, whole or not at all. Raises InputError where something else is in the way."""
+    tree = {"root": root, "blocked": list(blocked), "outside": list(outside)}
     with OwnedDirectory(directory, "running", _FILES, FILE, ()) as fresh:
         write_texts(fresh, texts)
-        (fresh / FILE).write_text(json.dumps({"root": root, "blocked": list(blocked)}, indent=1) + "\n", "utf-8")
+        (fresh / FILE).write_text(json.dumps(tree, indent=1) + "\n", "utf-8")
 
 
 def read_active_tree(directory: Path) -> ActiveTreeForm | None:

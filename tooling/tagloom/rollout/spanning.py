@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tagloom import platforms
-from tagloom.errors import Finding, InputError, PlanError
+from tagloom.errors import AT_ONCE, Finding, InputError, PlanError
 from tagloom.platforms.port_names import port_name
 
 if TYPE_CHECKING:
@@ -96,14 +96,17 @@ def read_back(fabric: Fabric, root: int, blocked: Collection[Port]) -> Spanning:
     return Spanning(links, depth, shut)
 
 
-def active_tree(fabric: Fabric, root: str | None, blocked: Sequence[str], where: str = "") -> tuple[Spanning, str]:
+def active_tree(
+    fabric: Fabric, root: str | None, blocked: Sequence[str], where: str = "", outside: Sequence[str] = ()
+) -> tuple[Spanning, str]:
     """Return the tree that spanning tree keeps active, and what of it was not read from switches.
 
     `root` names the root, by default the first switch that is up; `blocked` lists ports it blocks, as ``switch:port``.
     Without them the tree is computed as by 802.1D with equal costs and bridge addresses in the order of the fabric.
     `where` is the file that tells both, where one does: a port in it that is at no link of the fabric has a cable that
-    the fabric lacks, which would close a loop once spanning tree is off. Raises InputError for names that are not of
-    the fabric.
+    the fabric lacks, which would close a loop once spanning tree is off. So would what joins two of the ports `outside`,
+    which lead to switches of others: spanning tree may block it at their ends, and hears them no more. Raises
+    InputError for names that are not of the fabric, PlanError for two such ports.
     """
     findings: list[Finding] = []
     top = fabric.index.get(root) if root is not None else next(i for i, s in enumerate(fabric.switches) if s.up)
@@ -122,6 +125,13 @@ def active_tree(fabric: Fabric, root: str | None, blocked: Sequence[str], where:
             shut.add((s, port))
     if findings or top is None:
         raise InputError(findings)
+    if len(ways := [end for end in outside if not _declared(fabric, end)]) > 1:
+        raise PlanError(
+            "while spanning tree goes off, one port at most leads to switches that are not the fabric's",
+            f"{', '.join(ways)}: where those switches are joined, VLAN 1 would loop over them",
+            f"shut or unplug all of them but one, and tagloom adopt again; or pause the hosts, and: tagloom {AT_ONCE}",
+            (AT_ONCE,),
+        )
     if shut:
         return read_back(fabric, top, shut), ""
     order = [top, *(s for s in range(len(fabric.switches)) if s != top)]
@@ -131,3 +141,11 @@ def active_tree(fabric: Fabric, root: str | None, blocked: Sequence[str], where:
         f"{fabric.switches[top].name} is the root, all links cost the same, and bridge addresses rise in the order "
         f"of the fabric: compare with show spanning-tree, or say --blocked; blocked: {ports or 'none'}"
     )
+
+
+def _declared(fabric: Fabric, end: str) -> bool:
+    """Return whether a port, as ``switch:port``, is a link's or a host's of the fabric; an uplink is a host."""
+    name, _, word = end.partition(":")
+    s = fabric.index.get(name)
+    port = platforms.of(fabric.switches[s]).port_number(word) if s is not None else None
+    return port is not None and s is not None and port in fabric.used_ports[s]
