@@ -104,7 +104,7 @@ def active_tree(
     `root` names the root, by default the first switch that is up; `blocked` lists ports it blocks, as ``switch:port``.
     Without them the tree is computed as by 802.1D with equal costs and bridge addresses in the order of the fabric.
     `where` is the file that tells both, where one does: a port in it that is at no link of the fabric has a cable that
-    the fabric lacks, which would close a loop once spanning tree is off. So would what joins two of the ports `outside`,
+    the fabric lacks, which would close a loop once spanning tree is off. So would what joins two ports `outside`,
     which lead to switches of others: spanning tree may block it at their ends, and hears them no more. Raises
     InputError for names that are not of the fabric, PlanError for two such ports.
     """
