@@ -212,6 +212,21 @@ def test_a_factory_default_ring_storms():
     assert proof.off_path_pairs == proof.pairs
 
 
+def test_each_of_more_hosts_than_a_word_has_bits_must_hear_every_broadcast():
+    """Who hears is kept as bits, 64 hosts a word: at both sides of its end, one that hears nobody counts."""
+    fabric = make_fabric("complete", 4, hosts=17)
+    _, state = planned(fabric)
+    assert broadcasts_once(fabric, state)
+    for h in (0, 1, 62, 63, 64, 67):
+        host = fabric.hosts[h]
+        name = fabric.switches[host.switch].name
+        vlans = [vlan for vlan in state[name].owned_vlans if state[name].member(vlan, host.port)]
+        deaf = edited(
+            state, name, lambda e, port=host.port, those=vlans: [e.set_member(v, port, Membership.NONE) for v in those]
+        )
+        assert not broadcasts_once(fabric, deaf)
+
+
 def test_the_broadcast_group_entry_narrows_a_flood():
     """A static entry for ff:ff:ff:ff:ff:ff replaces the flood of its VLAN at that switch."""
     fabric = make_fabric("mesh", 3, 1)
