@@ -172,7 +172,8 @@ class Operator:
         if advice.startswith("plan"):
             which = {"plan": [], "plan --previous BUILD": ["--previous"], "plan --keep BUILD": ["--keep"]}[advice]
             return [["plan", file, "-o", build, *which, *([self.build] if which else [])], words]
-        advice = advice.replace("OLD", self.build)
+        if advice == "apply OLD --foreign prune":
+            return [shlex.split(advice.replace("OLD", self.build)), words]
         typed = shlex.split(advice.replace("BUILD", build if words[0] == "apply" else str(self.before or self.build)))
         return [typed]
 
