@@ -118,8 +118,8 @@ class Operator:
                     self.defect(f"DEAD END {' '.join(words)}: no way out is named: {rule}")
                 return None
             *first, then = following
-            if any(each[0] == "plan" for each in first):
-                seen = []  # what has been planned anew is another build by the same name
+            if first:
+                seen = []  # what is done first, as planning anew, may let the same command through
             for each in first:
                 if each[0] in ("adopt", "plan", "rollout"):
                     status, page, said = self.type(*each)
