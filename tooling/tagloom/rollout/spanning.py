@@ -125,7 +125,8 @@ def active_tree(
             shut.add((s, port))
     if findings or top is None:
         raise InputError(findings)
-    if len(ways := [end for end in outside if not _declared(fabric, end)]) > 1:
+    used = {port_name(fabric, s, port) for s, ports in enumerate(fabric.used_ports) for port in ports}
+    if len(ways := [end for end in outside if end not in used]) > 1:
         raise PlanError(
             "while spanning tree goes off, one port at most leads to switches that are not the fabric's",
             f"{', '.join(ways)}: where those switches are joined, VLAN 1 would loop over them",
@@ -141,11 +142,3 @@ def active_tree(
         f"{fabric.switches[top].name} is the root, all links cost the same, and bridge addresses rise in the order "
         f"of the fabric: compare with show spanning-tree, or say --blocked; blocked: {ports or 'none'}"
     )
-
-
-def _declared(fabric: Fabric, end: str) -> bool:
-    """Return whether a port, as ``switch:port``, is a link's or a host's of the fabric; an uplink is a host."""
-    name, _, word = end.partition(":")
-    s = fabric.index.get(name)
-    port = platforms.of(fabric.switches[s]).port_number(word) if s is not None else None
-    return port is not None and s is not None and port in fabric.used_ports[s]
