@@ -1,6 +1,7 @@
 """Foreign VLANs that would loop are pruned to trees first: none of their frames is lost or loops at any line."""
 
 import json
+import operator
 import random
 from dataclasses import replace
 from functools import partial
@@ -22,6 +23,7 @@ from tagloom.records.fabric import Host
 from tagloom.records.forms import ProofAssumptionsForm
 from tagloom.records.switch_state import Membership, PortMode, SwitchEditor
 from tagloom.records.wave_proof import ProofAssumptions
+from tagloom.rollout.foreign import without_members
 from tagloom.rollout.pruning import laid_over, pruned_first
 from tagloom.verify import prove_foreign
 from tagloom.verify.foreign_reach import cut_vlans
@@ -210,3 +212,31 @@ def test_a_ring_that_is_only_closed_between_two_plans_is_named_as_a_ring_and_pru
     change = pruned_first(fabric, services, before, after, order, foreign="prune")
     assert change.waves[0].name == "prune"
     assert all(wave.proof.proven for wave in change.waves)
+
+
+def opened(state, on):
+    """Open or shut the ports outside."""
+    for name in state:
+        for port in PORTS.values():
+            state = changed(state, name, lambda editor, port=port: operator.setitem(editor.enabled, port - 1, on))
+    return state
+
+
+@pytest.mark.parametrize("spans", [False, True])
+def test_a_ring_that_no_port_leads_into_is_pruned_too_where_that_is_asked_for(spans):
+    """Where a switch goes, ports that led to it are outside, and may lead into a ring that harmed nobody before."""
+    fabric = make_fabric("ring", 4, model=MODEL)
+    build, _, _ = pipeline.plan(fabric, ROOT / "templates")
+    before = shared(fabric, build.state, dict.fromkeys(PORTS, range(3 if spans else 4)))
+    before = opened(before, on=False)
+    services, order = proof_services(fabric), partial(pipeline.rollout, fabric)
+    assert not services.foreign_harm(before)
+    assert pruned_first(fabric, services, before, before, order).waves == ()
+    change = pruned_first(fabric, services, before, before, order, foreign="prune")
+    assert [wave.name for wave in change.waves] == ([] if spans else ["prune"])
+    taken = {name: {vlan for vlan, _ in cells} for name, cells in change.pruned.items()}
+    assert len(taken) == (0 if spans else 2)
+    assert all(vlans == set(PORTS) for vlans in taken.values())
+    before = opened(before, on=True)
+    assert bool(services.foreign_harm(before)) != spans
+    assert not services.foreign_harm(without_members(before, change.pruned))

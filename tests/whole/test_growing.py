@@ -162,3 +162,31 @@ def test_a_vlan_of_others_that_loops_is_pruned_in_what_runs_before_the_fabric_gr
     assert len(terminal.answer("apply", "old", "--foreign", "prune", "--allow", "interrupt", *LIMIT)["pruned"]) == 2
     assert terminal.answer("apply", "new")["failed"] == []
     assert terminal.answer("lab", "ping")["reached"] == 20
+
+
+@pytest.mark.long
+def test_a_ring_of_others_that_the_ports_of_a_switch_that_goes_would_lead_into_is_pruned_before(terminal):
+    """Nothing storms as long as the switch is of the fabric; once it is not, what it sends would go round."""
+    assert terminal.answer("apply", "new")["failed"] == []
+    join = ["switchport mode general", "switchport general allowed vlan add 10 tagged", "exit"]
+    for name in OLD:
+        ports = ["g1", "g2", *(["g15"] if name == "s1" else [])]
+        lines = [line for port in ports for line in (f"interface ethernet {port}", *join)]
+        terminal.type(name, "vlan database", "vlan 10", "exit", *lines)
+    running = states(terminal)
+    refused = terminal.answer("apply", "old", expect=1)
+    assert "copies go round" in refused["witness"]
+    assert refused["next"] == "prune it in the build that runs: tagloom apply OLD --foreign prune"
+    assert terminal.answer("apply", "new")["unchanged"]
+    assert states(terminal) == running
+    previewed = terminal.answer("apply", "new", "--foreign", "prune", "--check")["pruned"]
+    assert states(terminal) == running
+    sent = terminal.answer("apply", "new", "--foreign", "prune")
+    assert sent["pruned"] == previewed
+    assert sorted(sent["changed"]) == sorted(cell["switch"] for cell in previewed)
+    assert len(previewed) == 2, "the two ends of one link"
+    assert terminal.answer("apply", "new", "--foreign", "prune")["pruned"] == []
+    assert terminal.answer("apply", "old")["failed"] == []
+    for _ in range(2):
+        terminal.answer("rollback")
+    assert states(terminal) == running

@@ -250,6 +250,13 @@ def _pruned_alone(
     return replace(result, outcomes=outcomes, remarks=remarks, pruned=cells, refused=refused), first
 
 
+def _prunes(prepared: PreparedChange, found: Survey, after: FabricState, options: ApplyOptions) -> bool:
+    """Return whether VLANs of others are to be pruned where nothing else may have to change."""
+    if options.foreign != "prune" or any(switch.name not in found.read for switch in prepared.fabric.live):
+        return False
+    return prepare.prunes(prepared.fabric, found.read, after)
+
+
 def _with_own_lines(result: Result) -> Result:
     """Count switches that lack some of the operator's own lines among those that would change."""
     outcomes = (replace(o, changed=o.changed or bool(o.own_lines and not o.failed)) for o in result.outcomes.outcomes)
@@ -311,7 +318,7 @@ def apply_new(
     prepared, after = _resolve_target(prepared, found, drifted, options)
     unsaved = tuple(o.switch for o in found.outcomes.outcomes if o.unsaved)
     changes = {name for name, state in after.items() if state != found.read[name]}
-    if not changes and (drifted or not is_rollout):
+    if not changes and (drifted or not is_rollout) and not _prunes(prepared, found, after, options):
         return _save_only(context, prepared, found, unsaved, remarks, on_progress)
     if not is_rollout or drifted:
         kept = bool(drifted) and options.drift == "keep"
@@ -442,7 +449,8 @@ def preview(context: ApplyContext, prepared: PreparedChange, found: Survey, opti
     outcomes = found.outcomes
     if drifted:
         outcomes = found.retarget(prepared.fabric, after, context.site.share / "templates")
-    if not outcomes.changed or after == found.read:  # or all that is to change is pruned before
+    unchanged = not outcomes.changed or after == found.read  # or all that is to change is pruned before
+    if unchanged and not _prunes(prepared, found, after, options):
         return Result(outcomes, remarks=remarks)
     kept = bool(drifted) and options.drift == "keep"
     ordered = _ordered(context, prepared, found, after, options, kept=kept)

@@ -235,6 +235,11 @@ def _ids_in_use() -> PlanError:
     )
 
 
+def prunes(fabric: Fabric, before: FabricState, after: FabricState) -> bool:
+    """Return whether VLANs of others have a ring on links in one of two states, or while links of both are on."""
+    return bool(pruning(fabric, proof_services(fabric), before, after)[0])
+
+
 def prune_alone(
     prepared: PreparedChange, before: FabricState, after: FabricState, site: Site
 ) -> tuple[PreparedChange, str] | None:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     Order = Callable[[FabricState, FabricState], Rollout]
 
 _PRUNE = "--foreign prune"
+_NO_STORM = "no storm"  # what findings of a storm expect
 WHY = "VLANs of others leave links of their rings while nothing else changes: what is left of each is a tree"
 
 
@@ -52,7 +53,7 @@ def refuse_harm_to_others(
         return
     rule = "VLANs of others neither loop where spanning tree is off nor reach the fabric's hosts"
     witness = "; ".join(map(str, harm))
-    if all(each.expected == "no storm" for each in harm) and (prunable or instead):
+    if all(each.expected == _NO_STORM for each in harm) and (prunable or instead):
         next_step = instead or f"{_PRUNE} takes those that loop off links, until a tree of each is left"
         raise PlanError(rule, witness, next_step, ("apply OLD --foreign prune" if instead else _PRUNE,))
     raise PlanError(rule, witness, "take those VLANs off the named ports, until what is left of each is a tree")
@@ -82,14 +83,15 @@ def pruning(
 ) -> tuple[Cells, str]:
     """Return the foreign memberships to remove from links before a change, {} if none, and what is assumed.
 
-    These are of VLANs that would storm `after` it, or while links of both states are on. `forwards` are the links that
+    These are of VLANs that would go round `after` it, or while links of both states are on, also where no port leads
+    into their rings yet: one may once a switch or a link goes. `forwards` are the links that
     spanning tree lets forward now, bool[L]. Without it they are computed as 802.1D determines them with equal costs and
     bridge addresses in the order of the fabric; that is what is assumed.
     """
     joint = with_links_of_both(before, after)
     cells: Cells = {}
     assumed, looping = "", set[int]()
-    while more := services.foreign_storm(without_members(joint, cells)) - looping:
+    while more := services.foreign_ring(without_members(joint, cells)) - looping:
         looping |= more
         if forwards is None:
             forwards, assumed = _forwarding(fabric, before)
@@ -141,7 +143,8 @@ def pruned_first(
         try:
             change = order(before, after)
         except PlanError:
-            if services.foreign_storm(joint := with_links_of_both(before, after)):
+            joint = with_links_of_both(before, after)
+            if any(each.expected == _NO_STORM for each in services.foreign_harm(joint)):
                 refuse_harm_to_others(services, joint, prunable=foreign != "prune")
             raise
     else:

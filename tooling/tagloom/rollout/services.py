@@ -51,7 +51,7 @@ class ProofServices:
     foreign_dependencies  lists those of foreign frames between channels that pause
     foreign_harm  returns findings for foreign frames in a state
     foreign_waiting  finds a dependency cycle that arises only with foreign frames, if ports send PAUSE
-    foreign_storm  returns the foreign VLANs of one storm in a state, none if there is none
+    foreign_ring  returns the foreign VLANs of one ring in a state, whether a port leads into it or not, or none
     name_channel  names a channel by its two ports
     room          how many VLANs and static entries the switch of this index holds
     vlan_limit    the highest VLAN id of the switch of this index
@@ -66,7 +66,7 @@ class ProofServices:
     foreign_dependencies: Callable[[FabricState], tuple[NDArray[np.int64], NDArray[np.int64]]]
     foreign_harm: Callable[[FabricState], Sequence[Finding]]
     foreign_waiting: Callable[[FabricState], Sequence[Finding]]
-    foreign_storm: Callable[[FabricState], set[int]]
+    foreign_ring: Callable[[FabricState], set[int]]
     name_channel: Callable[[int], str]
     room: Callable[[int], tuple[int, int]]
     vlan_limit: Callable[[int], int]

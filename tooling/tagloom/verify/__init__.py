@@ -14,7 +14,7 @@ from tagloom.verify.prove import (
     dependencies,
     foreign_findings,
     foreign_waiting,
-    storming_vlans,
+    looping_vlans,
     verify,
 )
 from tagloom.verify.running import as_settled, prove_running
@@ -34,6 +34,7 @@ __all__ = [
     "guard",
     "kept_pairs",
     "live_vlans",
+    "looping_vlans",
     "missing_entry",
     "own_dependencies",
     "protection",
@@ -43,7 +44,6 @@ __all__ = [
     "prove_management",
     "prove_running",
     "prove_wave",
-    "storming_vlans",
     "verify",
     "what_if",
     "working_pairs",

@@ -36,8 +36,10 @@ class ForeignFrames:
     wanted: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
 
-def foreign_frames(model: Forwarding, state: FabricState) -> ForeignFrames:
+def foreign_frames(model: Forwarding, state: FabricState, *, anywhere: bool = False) -> ForeignFrames:
     """Return the outcome of frames from any port outside the fabric, in every VLAN they may be classified to.
+
+    With `anywhere` they are in all foreign VLANs of all switches, whether a port leads there or not.
 
     A cable both of whose ends run spanning tree may be blocked. A cycle of such cables alone is broken: those that
     forward form a forest (IEEE 802.1D-2004, 17.1), whatever VLANs they carry. A cycle with any other cable in it counts
@@ -50,6 +52,8 @@ def foreign_frames(model: Forwarding, state: FabricState) -> ForeignFrames:
     entered = _entered(model, state)
     found = ForeignFrames(tuple(sorted(theirs)))
     first = np.flatnonzero(np.isin(model.egress_node, entered))
+    if anywhere:
+        first = np.flatnonzero(np.isin(model.node_vlan[model.egress_node], sorted(theirs)))
     if not len(first):
         return found
     before, after, live = model.followed(np.ones(len(model.egress_node), np.bool_), first)

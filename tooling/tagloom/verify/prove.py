@@ -278,10 +278,10 @@ def foreign_findings(fabric: Fabric, state: FabricState) -> list[Finding]:
     return _storm_and_host_findings(model, foreign_frames(model, state))
 
 
-def storming_vlans(fabric: Fabric, state: FabricState) -> set[int]:
-    """Return the foreign VLANs of one storm, none if there is none."""
+def looping_vlans(fabric: Fabric, state: FabricState) -> set[int]:
+    """Return the foreign VLANs of one ring that no spanning tree breaks, whether a port leads into it or not."""
     model = forwarding(fabric, state, unicast=False)
-    frames = foreign_frames(model, state)
+    frames = foreign_frames(model, state, anywhere=True)
     return {int(model.node_vlan[model.egress_node[w]]) for w in frames.storm}.intersection(frames.vlans)
 
 
