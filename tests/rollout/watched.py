@@ -5,7 +5,7 @@ from dataclasses import replace
 from tagloom import platforms
 from tagloom.lab.dataplane import Dataplane
 from tagloom.records.change import apply_changes, difference
-from tagloom.records.switch_state import SwitchState
+from tagloom.records.switch_state import SwitchState, dead_states
 from tagloom.render import line_changes
 
 
@@ -39,8 +39,8 @@ def plugged(one, other, kept):
 
 
 def kept_by(old, new):
-    """Return by port the hosts in both, as the old fabric knows them and as the new one does."""
-    here, there = places(old), places(new)
+    """Return by port the hosts in both, on switches that live, as the old fabric knows them and as the new one does."""
+    here, there = ({p: h for p, h in places(x).items() if x.switches[h.switch].up} for x in (old, new))
     elsewhere = {host.mac for host in old.hosts}  # whose card is now in another host has moved there
     both = {
         place
@@ -57,7 +57,7 @@ def watch(change, old, new, chance, every=1):
     seen = 0
     assert len(change.waves) == len([wave for wave in change.waves if wave.fabrics])
     for number, wave in enumerate(change.waves):
-        here = {**change.growth.left, **wave.before}
+        here = {**dead_states(old), **dead_states(new), **change.growth.left, **wave.before}
         assert number == 0 or wave.before == change.waves[number - 1].state
         kept = before if number == 0 or wave.name in {"leave", "prepare"} else after
         fabric = plugged(wave.fabrics[0], wave.fabrics[1], kept)

@@ -20,6 +20,7 @@ from tagloom.records.fabric_pair import (
 )
 from tagloom.records.host_entries import without_entries
 from tagloom.records.rollout import Growth, Rollout
+from tagloom.records.switch_state import dead_states
 from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
 from tagloom.rollout.choose import both_fit, choose, timed
 from tagloom.rollout.growth import moved_trees, not_carrying, numbered_as, stages
@@ -70,6 +71,7 @@ def grow(fabrics: FabricPair, before: FabricState, after: FabricState, requested
     Raises InputError for fabrics between which there can be no rollout, PlanError if none was found.
     """
     refuse_unlike(fabrics)
+    before, after = {**before, **dead_states(fabrics.old)}, {**after, **dead_states(fabrics.new)}
     if fabrics.carried_alone(fabrics.old) or fabrics.carried_alone(fabrics.new):
         return _over_what_both_carry(fabrics, before, after, requested)
     if fabrics.contended:

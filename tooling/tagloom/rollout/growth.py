@@ -40,6 +40,7 @@ from tagloom.records.switch_state import (
     Frames,
     Membership,
     PortMode,
+    dead_states,
 )
 from tagloom.rollout.layers import with_cells, without
 
@@ -61,7 +62,8 @@ if TYPE_CHECKING:
 class Stages:
     """The state of every switch before, after each of `leave`, `add`, `change` and `clear`, and in the end.
 
-    `before` .. `change` contain the switches of both fabrics, `clear` and `end` those of the new one alone.
+    `before` .. `change` contain the switches of both fabrics, `clear` and `end` those of the new one alone. Dead ones of
+    either, which are sent nothing, are in all of them.
     """
 
     before: FabricState
@@ -93,6 +95,9 @@ def stages(fabrics: FabricPair, before: FabricState, after: FabricState, *, keep
             held = both.coming(switch)
         for part, state in zip(parts, held, strict=False):
             part[switch.name] = state
+    for name, dead in (dead_states(fabrics.old) | dead_states(fabrics.new)).items():
+        for part in parts:
+            part.setdefault(name, dead)
     return Stages(*parts)
 
 
