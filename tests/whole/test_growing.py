@@ -190,3 +190,31 @@ def test_a_ring_of_others_that_the_ports_of_a_switch_that_goes_would_lead_into_i
     for _ in range(2):
         terminal.answer("rollback")
     assert states(terminal) == running
+
+
+@pytest.mark.long
+def test_the_fabric_grows_beside_a_switch_that_is_dead_and_has_it_back_afterwards(terminal):
+    """Found by hand: a change between fabrics of which one had a switch with `state: down` ended in a fault."""
+    dead = "switches: {s3: {state: down}}\n"
+    more = MORE.replace("{n:", "{s3: {state: down}, n:")
+    for name, text in {"dead": RING + dead, "beside": RING + more}.items():
+        (terminal.home / f"{name}.yml").write_text(text)
+    terminal("plan", "dead.yml", "-o", "dead", "--previous", "old")
+    terminal("plan", "beside.yml", "-o", "beside", "--keep", "dead")
+    terminal("plan", "new.yml", "-o", "whole", "--previous", "beside")
+    process.quirks(terminal.rack, {"s3": {"refuse_login": True}})
+    typed = process.status(terminal.rack)["switches"]["s3"]["commands"]
+    assert terminal.answer("apply", "dead", "--limit", "s0,s1,s2")["failed"] == []
+    before = states(terminal)
+    page = terminal.answer("apply", "beside")
+    assert (page["failed"], page["hitless"], page["interrupted_pairs"]) == ([], True, 0)
+    assert terminal.answer("lab", "ping", expect=1)["reached"] == 12
+    assert terminal.answer("rollback")["failed"] == []
+    assert states(terminal) == before
+    assert terminal.answer("apply", "beside")["failed"] == []
+    assert process.status(terminal.rack)["switches"]["s3"]["commands"] == typed
+    process.quirks(terminal.rack, {"s3": {"refuse_login": False}})
+    page = terminal.answer("apply", "whole", "--readmit", "s3")
+    assert (page["failed"], page["hitless"]) == ([], True)
+    assert terminal.answer("lab", "ping")["lost"] == 0
+    assert terminal.answer("apply", "whole")["changed"] == []
