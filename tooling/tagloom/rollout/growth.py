@@ -62,8 +62,8 @@ if TYPE_CHECKING:
 class Stages:
     """The state of every switch before, after each of `leave`, `add`, `change` and `clear`, and in the end.
 
-    `before` .. `change` contain the switches of both fabrics, `clear` and `end` those of the new one alone. Dead ones of
-    either, which are sent nothing, are in all of them.
+    `before` .. `change` contain the switches of both fabrics, `clear` and `end` those of the new one alone. Dead ones
+    of either, which are sent nothing, are in all of them.
     """
 
     before: FabricState
