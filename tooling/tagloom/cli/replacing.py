@@ -35,6 +35,7 @@ from tagloom.errors import DeviceError, Finding, InputError, PlanError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Collection, Mapping
 
     from tagloom.adapters.console_switch import LinuxConsole, NewSwitch, RouterOsConsole
     from tagloom.adapters.ssh import Access
@@ -258,7 +259,14 @@ def _not_new(args: argparse.Namespace, screen: Screen, box: _Box, payload: dict[
     screen.say("refused: the box is not new; nothing was sent to anybody")
     screen.say(f"next      {at_console}, or keep what is not tagloom's: {again}")
     rule = "a new box is as from the factory, or the operator says that it is used"
-    payload |= {"refused": rule, "witness": str(box.holds[0]), "next": again, "advice": ["--used"], "isolated": {}}
+    payload |= {
+        "refused": rule,
+        "witness": str(box.holds[0]),
+        "next": again,
+        "advice": ["--used"],
+        "isolated": {},
+        "opened": {},
+    }
     screen.answer({**pushed_payload(), **payload})
     return NO
 
@@ -279,15 +287,23 @@ def _isolate(
     name, allowed = box.switch.name, "interrupt" in (args.allow or [])
     with context_of(args, screen, ansible) as context, screen.waiting(f"shutting the ports to {name}"):
         done = isolate(context, prepared, name, box.state, check=args.check, allow_interrupt=allowed)
-    payload["isolated"] = {neighbour: list(ports) for neighbour, ports in done.ports.items()}
-    ends = ", ".join(f"{neighbour}:{port}" for neighbour, ports in done.ports.items() for port in ports)
-    verb = "would shut" if args.check else "shut"
-    screen.say(*terminal.row("isolated", f"{verb} {ends}" if ends else "all ports to it are shut"))
+    payload["isolated"], payload["opened"] = (
+        {neighbour: list(ports) for neighbour, ports in each.items()} for each in (done.ports, done.opened)
+    )
+    shut, opened = (_ends(each) for each in (done.ports, done.opened))
+    would = "would " if args.check else ""
+    screen.say(*terminal.row("isolated", f"{would}shut {shut}" if shut else "all ports to it are shut"))
+    if opened:
+        screen.say(*terminal.row("opened", f"{would and 'would be '}{opened}, for its management VLAN alone"))
     if done.outcomes is None or done.outcomes.good:
         return GOOD
     screen.say(*terminal.outcome_lines(done.outcomes, checked=False, verb="replace"))
     payload |= done.outcomes.to_json() | {"next": f"tagloom apply --resume{inventory_words(args)}"}
     return DEVICE_FAILED
+
+
+def _ends(ports: Mapping[str, Collection[str]]) -> str:
+    return ", ".join(f"{neighbour}:{port}" for neighbour, names in ports.items() for port in names)
 
 
 def _end_early(args: argparse.Namespace, screen: Screen, payload: dict[str, Any], lines: int, status: int) -> None:

@@ -52,9 +52,13 @@ _OF_NO_ACCOUNT = (
 
 @dataclass(frozen=True)
 class Isolation:
-    """The ports to a switch that are shut now, or would be, by neighbour; what became of that, None where not begun."""
+    """The ports to a switch that are shut now, or would be, by neighbour; what became of that, None where not begun.
+
+    `opened` are those of its management VLAN that were shut since it was dead, or not there yet.
+    """
 
     ports: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    opened: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     outcomes: Outcomes | None = None
 
 
@@ -119,6 +123,8 @@ def isolate(
 ) -> Isolation:
     """Shut the ports of all neighbours to a switch, by one proven wave; with `check` only return which.
 
+    Where it is managed over one of the fabric's links, that one is opened if it is shut, and carries nothing else.
+
     The switch itself, which holds `held`, is not contacted; what a box from the factory happens to pass on counts for
     nothing. Raises DeviceError where another switch cannot be read, PlanError where pairs of hosts work over this one,
     unless they may be interrupted, or where the wave does not prove.
@@ -133,12 +139,12 @@ def isolate(
         rule = f"a switch that pairs of hosts work over is not taken for a new box: {cut.interrupted} would be cut off"
         next_step = "the same command with --allow interrupt, where it is to be taken out all the same"
         raise PlanError(rule, cut.witness, next_step, ("--allow interrupt",))
-    ports = _shut_ports(prepared, change)
+    shut, opened = (_switched_ports(prepared, change, on=on) for on in (False, True))
     if not change.waves or check:
-        return Isolation(ports)
+        return Isolation(shut, opened)
     ordered = prepare.written(prepared, change, context.site)
     run, sequence = context.begin(ordered.sequence, "apply", str(prepared.source.absolute()), allowed=harmful)
-    return Isolation(ports, context.push(run, sequence, limit=tuple(ports)))
+    return Isolation(shut, opened, context.push(run, sequence, limit=tuple(sorted({*shut, *opened}))))
 
 
 def refuse_live(name: str, where: str) -> PlanError:
@@ -150,11 +156,13 @@ def refuse_live(name: str, where: str) -> PlanError:
     )
 
 
-def _shut_ports(prepared: PreparedChange, change: Rollout) -> dict[str, tuple[str, ...]]:
+def _switched_ports(prepared: PreparedChange, change: Rollout, *, on: bool) -> dict[str, tuple[str, ...]]:
+    """Return which ports a change opens, or shuts, by switch."""
     ports: dict[str, tuple[str, ...]] = {}
     for switch in prepared.fabric.live:
         was, now = change.before[switch.name].enabled, change.after[switch.name].enabled
-        names = tuple(platforms.of(switch).port_name(p + 1) for p in (was & ~now).nonzero()[0].tolist())
+        switched = ((now & ~was) if on else (was & ~now)).nonzero()[0]
+        names = tuple(platforms.of(switch).port_name(p + 1) for p in switched.tolist())
         if names:
             ports[switch.name] = names
     return ports

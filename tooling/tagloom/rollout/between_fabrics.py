@@ -136,7 +136,10 @@ def refuse_unlike(fabrics: FabricPair) -> None:
             rule = "up in both builds, or down in both"
             findings.append(Finding(f"switch {name}", rule, "up only before" if was else "up only afterwards"))
     if (ways := [_management_path(fabric) for fabric in (old, new)])[0] != ways[1]:
-        rule = "the same port, VLAN and links in both builds; or none, and a port of its own to reach each switch by"
+        rule = (
+            "the same port, VLAN and links in both builds: a switch that is managed over one of them comes or goes with "
+            "`state: down`, and without that link (tagloom docs growing)"
+        )
         findings.append(Finding("management", rule, "two ways"))
     if old.spanning_tree != new.spanning_tree:
         rule = f"{old.spanning_tree}, as before: another place for it takes a rollout of its own"
@@ -186,7 +189,8 @@ def _ordered(fabrics: FabricPair, parts: Stages, requested: WavesRequest) -> Rol
         allow_drain=requested.allow_drain,
         renumber=False,
     )
-    left = {name: parts.before[name] for name in fabrics.gone}
+    dead = (switch.name for switch in fabrics.old.switches if not switch.up and switch.name not in fabrics.new.index)
+    left = {name: parts.before[name] for name in (*fabrics.gone, *dead)}
     waves += [
         replace(
             wave,

@@ -100,21 +100,29 @@ def _append_wave(
 def _isolated(fabric: Fabric, state: FabricState, s: int) -> FabricState:
     """Return a state with all ports of other switches that lead to switch `s` shut, but those that it is managed over.
 
-    Over one link alone a switch leads no frame on: it never sends one out of the port that it came in by. Raises
-    PlanError.
+    These are open, also where they were shut since the switch was dead, unless VLANs of tagloom's are on them. Over one
+    link alone a switch leads no frame on: it never sends one out of the port that it came in by. Raises PlanError.
     """
     refuse_in_band(fabric, fabric.switches[s].name)
     kept = fabric.management.links if fabric.management is not None else ()
     found = dict(state)
     for link, a, port, b, far_port in fabric.cables.tolist():
-        if s not in (a, b) or a == b or link in kept:
+        if s not in (a, b) or a == b:
             continue
         t, p = (b, far_port) if a == s else (a, port)
-        neighbour = fabric.switches[t].name
-        enabled = found[neighbour].enabled.copy()
-        enabled[p - 1] = False
-        found[neighbour] = replace(found[neighbour], enabled=enabled)
+        held = found[fabric.switches[t].name]
+        if link in kept and (held.enabled[p - 1] or _carries(held, p)):
+            continue
+        enabled = held.enabled.copy()
+        enabled[p - 1] = link in kept
+        found[fabric.switches[t].name] = replace(held, enabled=enabled)
     return found
+
+
+def _carries(state: SwitchState, port: int) -> bool:
+    """Return whether a port is in some VLAN of tagloom's."""
+    rows = [state.vlan_index[vlan] for vlan in state.owned_vlans]
+    return bool((state.membership[rows, port - 1] != Membership.NONE).any())
 
 
 def refuse_in_band(fabric: Fabric, name: str) -> None:
