@@ -137,8 +137,8 @@ def refuse_unlike(fabrics: FabricPair) -> None:
             findings.append(Finding(f"switch {name}", rule, "up only before" if was else "up only afterwards"))
     if (ways := [_management_path(fabric) for fabric in (old, new)])[0] != ways[1]:
         rule = (
-            "the same port, VLAN and links in both builds: a switch that is managed over one of them comes or goes with "
-            "`state: down`, and without that link (tagloom docs growing)"
+            "the same port, VLAN and links in both builds: a switch that is managed over one of them comes or goes "
+            "with `state: down`, and without that link (tagloom docs growing)"
         )
         findings.append(Finding("management", rule, "two ways"))
     if old.spanning_tree != new.spanning_tree:
