@@ -32,27 +32,49 @@ def pasted(platform, lines):
     console.feed("lab\nlab\nenable\n" if console.family.login_in_shell else f"{words.enable}\n")
     if words.configure not in lines:
         console.feed(f"{words.configure}\n")
-    answers = []
+    answers, in_vain = [], False  # whether something is typed after the switch has hung up
     for line in lines:
         if not line.startswith(words.comment):
+            in_vain |= console.closed and line != words.leave
             said = console.feed(f"{line}\n")
             answers.append(said if console.at_prompt else said + console.feed("y\n"))  # some are asked about
-    return not any(map(grammar.is_error, answers)), device.editor.freeze()
+    return not in_vain and not any(map(grammar.is_error, answers)), device.editor.freeze()
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        "powerconnect-5324",
-        "powerconnect-5548",
-        "cisco-cbs350-24t-4g",
-        "powerconnect-6224",
-        "n-series",
-        "hpe-5130-24g-4sfp",
-        "huawei-s5731-s24t4x",
-        "arista-7010t-48",
-    ],
-)
+MODELS = [
+    "powerconnect-5324",
+    "powerconnect-5548",
+    "cisco-cbs350-24t-4g",
+    "powerconnect-6224",
+    "n-series",
+    "hpe-5130-24g-4sfp",
+    "huawei-s5731-s24t4x",
+    "arista-7010t-48",
+]
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("more", ["", "leave", "end", "leave end", "leave end leave", "leave leave end"])
+def test_what_ends_configuration_is_not_taken_where_it_has_ended(model, more):
+    """Found by random texts: a line that ends all contexts was said to work outside of configuration."""
+    platform = platforms.load(model)
+    ports, lines = planned(model)
+    words = Grammar.of(platform).session
+    while lines[-1] in (words.leave, words.end, words.comment):
+        lines = lines[:-1]
+    lines = [
+        *lines,
+        *([words.leave] if words.configure in lines else []),
+        *(getattr(words, each) for each in more.split()),
+    ]
+    text = "\n".join(lines) + "\n"
+    took, state = pasted(platform, lines)
+    assert state == parse_configuration(platform, text).state
+    assert (not read_text(platform, text, "s0", ports).refused) == took
+    assert took or "end" in more
+
+
+@pytest.mark.parametrize("model", MODELS)
 @examples(30)
 @given(data=st.data())
 def test_the_console_takes_what_is_said_to_work_and_nothing_else(model, data):

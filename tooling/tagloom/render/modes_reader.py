@@ -270,7 +270,7 @@ def _refused_when_pasted(
         if left:
             left = gone or line != words.configure
             gone = gone or line == words.leave
-            if left and number not in unread and line not in (words.leave, words.end):
+            if left and number not in unread and line != words.leave:
                 refused.append(
                     UnknownLine(
                         number,
