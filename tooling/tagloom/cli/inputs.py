@@ -200,10 +200,13 @@ def check_snmp_limits(args: argparse.Namespace) -> None:
 
 
 def counting(note: Callable[[int, int], None], of: int | None) -> Callable[[object], None]:
-    """Count outcomes as they come, of as many as there will be, where that is known."""
+    """Count outcomes as they come, of as many as there will be, where that is known.
+
+    Where more come, such as of waves that are found on the way, it is one round of as many after the other.
+    """
     done = itertools.count(1)
     note(0, of or 1)
-    return lambda _outcome: note(at := next(done), of or at)
+    return lambda _outcome: note(at := next(done), -(-at // of) * of if of else at)
 
 
 def site_of(args: argparse.Namespace) -> Any:
