@@ -62,3 +62,5 @@ def test_pairs_of_switches_that_come_back_together_are_cut_until_the_last_is_rea
     assert island_pairs(RING, [2], [3]) == [(2, 3), (3, 2)]
     assert island_pairs(RING, [1], [3]) == []  # nothing joins them but switches that are not set apart
     assert len(island_pairs(RING, [1], [2, 3])) == 6
+    twice = make_fabric("ring", 4, hosts=2)
+    assert len(island_pairs(twice, [2], [3])) == 2 * 4 + 2  # two at s3, which is configured later, may be cut, too

@@ -1,5 +1,6 @@
 """Live through a story as an operator does: command by command, each refusal's advice followed to its end."""
 
+import json
 import random
 import shlex
 import time
@@ -52,6 +53,8 @@ class Operator:
         began = time.monotonic()
         status, page, said = self.rack.run(*words, *inventory)
         self.told.commands.append(f"{' '.join(words)} -> {status} {time.monotonic() - began:.1f} s")
+        with (self.home / "said.jsonl").open("a") as log:  # of a story that disagrees its home is left
+            log.write(json.dumps([words, status, page, said]) + "\n")
         if "has a fault" in said or "Traceback" in said or status not in (0, 1, 2, 3):
             self.defect(f"{' '.join(words)}: exit status {status}: {said[-600:]}")
         return status, page, said
@@ -172,6 +175,8 @@ class Operator:
         if advice.startswith("plan"):
             which = {"plan": [], "plan --previous BUILD": ["--previous"], "plan --keep BUILD": ["--keep"]}[advice]
             return [["plan", file, "-o", build, *which, *([self.build] if which else [])], words]
+        if advice == "apply BUILD --drift overwrite" and words[0] == "repair":
+            return [["apply", self.build, "--drift", "overwrite"], words]
         if advice == "apply OLD --foreign prune":
             return [shlex.split(advice.replace("OLD", self.build)), words]
         typed = shlex.split(advice.replace("BUILD", build if words[0] == "apply" else str(self.before or self.build)))

@@ -5,7 +5,9 @@ import pytest
 from living import live
 from telling import drawn
 
-SEEDS = range(3)  # `many_stories.py` tells more
+# `many_stories.py` tells more. The last three found what no other test had: a host and a switch whose new names nothing
+# was sent for, so that nobody knew of them, and switches that came back one behind the other.
+SEEDS = (0, 1, 2, 196, 219, 293)
 
 
 @pytest.mark.long

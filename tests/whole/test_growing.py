@@ -1,12 +1,14 @@
 """A fabric grows and shrinks on a rack over real SSH: who is in both is never cut, and few switches are touched."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from tagloom import pipeline
 from tagloom.lab import process
 from tagloom.read import read_fabric
+from tagloom.read.fabric_text import format_fabric
 from terminal import Terminal
 
 pytestmark = pytest.mark.slow
@@ -190,6 +192,23 @@ def test_a_ring_of_others_that_the_ports_of_a_switch_that_goes_would_lead_into_i
     for _ in range(2):
         terminal.answer("rollback")
     assert states(terminal) == running
+
+
+def test_names_that_nothing_is_sent_for_are_written_down_so_that_what_comes_next_knows_them(terminal):
+    """Found by the story of seed 196: a host of another name, then of another address, was taken for another one."""
+    fabric = read_fabric(terminal.home / "old.yml")
+    for name, mac in {"renamed": fabric.hosts[3].mac, "moved": 0x0200_0000_7702}.items():
+        hosts = (*fabric.hosts[:3], replace(fabric.hosts[3], name="z", mac=mac))
+        (terminal.home / f"{name}.yml").write_text(format_fabric(replace(fabric, hosts=hosts, shape=None)))
+    terminal("plan", "renamed.yml", "-o", "renamed", "--keep", "old")
+    terminal("plan", "moved.yml", "-o", "moved", "--keep", "renamed")
+    page = terminal.answer("apply", "renamed", *LIMIT)
+    assert (page["changed"], page["state"], "written down" in page["remarks"][-1]) == ([], "done", True)
+    assert terminal.answer("apply", "renamed", *LIMIT)["remarks"] == []
+    page = terminal.answer("apply", "moved", *LIMIT)
+    assert (page["failed"], page["hitless"], page["interrupted_pairs"]) == ([], True, 0)
+    assert terminal("rollout", "renamed", "moved", "-o", "change").count("wave") > 0
+    assert json.loads((terminal.home / "change" / "rollout.json").read_text())["pairs_kept"] == 12
 
 
 @pytest.mark.long

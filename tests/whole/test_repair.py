@@ -71,6 +71,23 @@ def test_pairs_that_a_pulled_cable_cut_off_are_restored_and_go_home_when_it_is_b
     assert terminal.answer("apply", "b")["changed"] == []
 
 
+@pytest.mark.long
+def test_where_something_was_changed_by_hand_the_answer_names_what_leads_on(terminal):
+    """Found by the story of seed 339: it named the same command again."""
+    port = next(host.port for host in read_fabric(terminal.home / "f.yml").hosts if host.name == "h1")
+    terminal.type("s1", f"interface ethernet g{port}", "switchport general pvid 1", "exit")
+    process.fault(terminal.rack, "s0", "cable", port="g2")
+    page = terminal.answer("repair", expect=1)
+    assert (len(page["drift"]), page["changed"], page["advice"]) == (1, [], ["apply BUILD --drift overwrite"])
+    first, then = page["next"].split(", then ")
+    assert first.startswith("tagloom apply ")
+    assert first.endswith(" --drift overwrite")
+    assert terminal.answer(*first.split()[1:])["failed"] == []
+    page = terminal.answer(*then.split()[1:])
+    assert (page["pairs_cut"] == page["pairs_restored"], page["advice"], page["next"]) == (True, [], "")
+    assert lost(terminal) == 0
+
+
 @pytest.fixture
 def guarded(terminal):
     """Apply a build with detours."""

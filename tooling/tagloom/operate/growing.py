@@ -75,6 +75,16 @@ def from_what_runs(
     return replace(prepared, sequence=read_sequence(directory)), reported
 
 
+def renames(context: ApplyContext, fabric: Fabric) -> bool:
+    """Return whether switches or hosts have other names in a fabric than in the one that the last run has led to."""
+    last = next((r for r in context.journal.runs() if r.wave and r.kind in {"apply", "rollback"}), None)
+    if last is None or last.state != DONE:
+        return False
+    ran = _fabric_of(context, last)
+    names = [sorted(host.name for host in each.hosts) for each in (ran, fabric)]
+    return names[0] != names[1] or set(ran.index) != set(fabric.index)
+
+
 def _fabric_of(context: ApplyContext, run: Run) -> Fabric:
     """Return the fabric that a run has led to."""
     directory = context.unpacked(run)

@@ -111,10 +111,14 @@ class Assessment:
 
 
 def assess(runs: Runs, whole: Fabric, poll: Poll, hold_seconds: float) -> Assessment:
-    """Ask the switches, and return what is dead and what shall run. Raises DeviceError where no switch answers."""
+    """Ask the switches, and return what is dead and what shall run.
+
+    Raises DeviceError where no switch answers, InputError where the inventory calls switches otherwise.
+    """
     home = runs.home.fabric
+    _refuse_other_names(home, whole)
     seen = _look(runs, poll, hold_seconds)
-    waiting = frozenset(sorted(runs.known.switches - seen.switches)[1:])
+    waiting = _waiting(home, seen, runs.known)
     dead = _with_waiting(home, seen, waiting)
     asleep_too = whole if alike(whole, home) else home
     detour = detour_for(runs.home, dead)
@@ -153,6 +157,14 @@ def assess_ends(
     return found if found.detour is not None and found.to_do and not found.dead.switches and ends <= known else None
 
 
+def _refuse_other_names(home: Fabric, whole: Fabric) -> None:
+    """Raise InputError where switches of the build that runs are none of the inventory's."""
+    rule = "a switch of the inventory; where it has another name now, tagloom apply the build that says so first"
+    strange = [Finding(name, rule, "none of that name") for name in home.index if name not in whole.index]
+    if strange:
+        raise InputError(strange)
+
+
 def _look(runs: Runs, poll: Poll, hold_seconds: float) -> DeadParts:
     """Read every switch of the build without repairs, and return what of it, and of what was woken, is dead."""
     home = runs.home.fabric
@@ -163,6 +175,18 @@ def _look(runs: Runs, poll: Poll, hold_seconds: float) -> DeadParts:
         name, each = next(iter(seen.items()))
         raise DeviceError(name, "", f"no switch answers over SNMP, so nothing is known of any: {each.error}")
     return observe.dead_parts(judged, seen, runs.known, hold_seconds)
+
+
+def _waiting(fabric: Fabric, seen: DeadParts, known: DeadParts) -> frozenset[int]:
+    """Return the switches that are back, all but the one that is readmitted next: one that a cable joins to the rest.
+
+    What was cut off behind another has no way to the rest before that one is back.
+    """
+    back = known.switches - seen.switches
+    rest = {s for s, switch in enumerate(fabric.switches) if switch.up} - known.switches - seen.switches
+    ends = [{link.a, link.b} for i, link in enumerate(fabric.links) if link.up and i not in seen.links]
+    joined = [s for s in sorted(back) if any(s in each and each & rest for each in ends)]
+    return back - {*(joined or sorted(back))[:1]}
 
 
 def _with_waiting(fabric: Fabric, dead: DeadParts, waiting: frozenset[int]) -> DeadParts:

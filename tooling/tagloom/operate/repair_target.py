@@ -95,15 +95,16 @@ def island_pairs(fabric: Fabric, back: Collection[int], waiting: Collection[int]
     """Return ordered pairs of hosts, by index, that may work over switches which are back and not all readmitted yet.
 
     `back` are readmitted next and `waiting` later, each set apart from its neighbours meanwhile: what goes over one of
-    `back` from or to one of `waiting` is cut off until the last of them is readmitted. Pairs of one switch are not,
-    and those of two networks never work.
+    `back` from or to one of `waiting` is cut off until the last of them is readmitted. Pairs of one of `waiting` may
+    be while that one is configured; those of one of `back` are for its own readmission to count. Those of two networks
+    never work.
     """
     beyond = {*range(len(fabric.switches))} - {*back, *waiting}
     part = _parts(fabric.with_links_down({i for i, link in enumerate(fabric.links) if {link.a, link.b} & beyond}))
     near = {int(part[s]) for s in back}
     at = [(h, host.switch) for h, host in enumerate(fabric.hosts) if host.switch not in beyond]
     at = [(h, s) for h, s in at if int(part[s]) in near]
-    return [(a, b) for a, s in at for b, t in at if s != t and fabric.same_network[a, b]]
+    return [(a, b) for a, s in at for b, t in at if a != b and (s != t or s in waiting) and fabric.same_network[a, b]]
 
 
 def _broken_apart(fabric: Fabric, lost: Collection[int], gone: Collection[int]) -> list[tuple[int, int]]:
