@@ -5,7 +5,7 @@ module: build
 short_description: Read the waves of a build or a rollout
 description:
   - Reads a build or a rollout once for all hosts, and writes the order that M(tagloom.fabric.push) follows.
-  - Refuses a build whose switches are not the hosts of the play.
+  - Refuses a build whose switches are not all in the inventory; other hosts are left alone.
   - Runs on the controller. The role P(tagloom.fabric.apply#role) calls it.
 version_added: "0.1.0"
 author: The tagloom maintainers (!UNKNOWN)

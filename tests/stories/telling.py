@@ -3,6 +3,8 @@
 import random
 from dataclasses import dataclass, replace
 
+import networkx as nx
+
 from fabrics import make_fabric, make_irregular
 from steps_of_growth import step
 from tagloom import platforms
@@ -119,9 +121,29 @@ def changed(chance, every):
             fabric, name = step(fabric, chance)
             names = (*names, name)
         fabric = boxed(fabric, gone, chance)
-        if names and len(fabric.switches) <= 9 and united([*every, fabric]) is not None:
+        if names and len(fabric.switches) <= 9 and united([*every, fabric]) and not rings_to_come([*every, fabric]):
             return fabric, names
     return every[-1], ()
+
+
+def rings_to_come(fabrics):
+    """Return whether cables that a later fabric has close a ring by themselves, before it runs.
+
+    All are plugged in from the start. Ports outside a fabric have no spanning tree, as docs/growing.md says.
+    """
+    cables = [
+        {
+            frozenset({(x.switches[link.a].address, link.a_port), (x.switches[link.b].address, link.b_port)})
+            for link in x.links
+        }
+        for x in fabrics
+    ]
+    for at in range(1, len(fabrics)):
+        known, later = set().union(*cables[:at]), set().union(*cables[at:])
+        graph = nx.MultiGraph([[address for address, _ in ends] for ends in later - known])
+        if graph.number_of_edges() > graph.number_of_nodes() - nx.number_connected_components(graph):
+            return True
+    return False
 
 
 def united(fabrics):

@@ -44,7 +44,7 @@ def running(tmp_path_factory):
 def terminal(running):
     """Return a terminal whose ring runs, the switch more being as the factory made it."""
     running.fresh()
-    assert running.answer("apply", "old", "--allow", "interrupt", *LIMIT)["changed"] == OLD
+    assert running.answer("apply", "old", "--allow", "interrupt")["changed"] == OLD
     return running
 
 
@@ -161,7 +161,7 @@ def test_a_vlan_of_others_that_loops_is_pruned_in_what_runs_before_the_fabric_gr
         "pruned first: tagloom apply OLD --foreign prune"
         in terminal.answer(*words, expect=2)["findings"][0]["expected"]
     )
-    assert len(terminal.answer("apply", "old", "--foreign", "prune", "--allow", "interrupt", *LIMIT)["pruned"]) == 2
+    assert len(terminal.answer("apply", "old", "--foreign", "prune", "--allow", "interrupt")["pruned"]) == 2
     assert terminal.answer("apply", "new")["failed"] == []
     assert terminal.answer("lab", "ping")["reached"] == 20
 
@@ -202,10 +202,10 @@ def test_names_that_nothing_is_sent_for_are_written_down_so_that_what_comes_next
         (terminal.home / f"{name}.yml").write_text(format_fabric(replace(fabric, hosts=hosts, shape=None)))
     terminal("plan", "renamed.yml", "-o", "renamed", "--keep", "old")
     terminal("plan", "moved.yml", "-o", "moved", "--keep", "renamed")
-    page = terminal.answer("apply", "renamed", *LIMIT)
+    page = terminal.answer("apply", "renamed")
     assert (page["changed"], page["state"], "written down" in page["remarks"][-1]) == ([], "done", True)
-    assert terminal.answer("apply", "renamed", *LIMIT)["remarks"] == []
-    page = terminal.answer("apply", "moved", *LIMIT)
+    assert terminal.answer("apply", "renamed")["remarks"] == []
+    page = terminal.answer("apply", "moved")
     assert (page["failed"], page["hitless"], page["interrupted_pairs"]) == ([], True, 0)
     assert terminal("rollout", "renamed", "moved", "-o", "change").count("wave") > 0
     assert json.loads((terminal.home / "change" / "rollout.json").read_text())["pairs_kept"] == 12
@@ -223,7 +223,7 @@ def test_the_fabric_grows_beside_a_switch_that_is_dead_and_has_it_back_afterward
     terminal("plan", "new.yml", "-o", "whole", "--previous", "beside")
     process.quirks(terminal.rack, {"s3": {"refuse_login": True}})
     typed = process.status(terminal.rack)["switches"]["s3"]["commands"]
-    assert terminal.answer("apply", "dead", "--limit", "s0,s1,s2")["failed"] == []
+    assert terminal.answer("apply", "dead", )["failed"] == []
     before = states(terminal)
     page = terminal.answer("apply", "beside")
     assert (page["failed"], page["hitless"], page["interrupted_pairs"]) == ([], True, 0)

@@ -25,8 +25,7 @@ def order_of(job: Job, play: Sequence[str], inventory: Collection[str], *, by_ha
     """
     waves, fabric = read_waves(job.build), read_fabric(fabric_file(job.build))
     aside = left_alone(job.build)
-    play = [host for host in play if host not in aside]
-    same_switches(fabric, play, inventory)
+    same_switches(fabric, [host for host in play if host not in aside], inventory, named=len(play) < len(inventory))
     live = {switch.name for switch in fabric.live}  # a dead switch is never contacted
     play = [host for host in play if host in live and (not job.limit or host in job.limit)]
     wanted = between(waves, job.first_wave, job.last_wave, check=job.check)
@@ -76,10 +75,14 @@ def reached(wave: WaveOrder, play: Sequence[str]) -> list[str]:
     return list(play) if wave.switches is None else [name for name in wave.switches if name in play]
 
 
-def same_switches(fabric: Fabric, play: Collection[str], inventory: Collection[str]) -> None:
-    """See that the play has switches of the fabric alone, and the inventory all of them. Raises InputError."""
+def same_switches(fabric: Fabric, play: Collection[str], inventory: Collection[str], *, named: bool) -> None:
+    """See that the inventory has all switches of the fabric. Raises InputError.
+
+    Others in it, such as one that comes with the next build, are left alone: they are findings where the play was
+    limited to some hosts that were `named`, or where switches of the fabric are missing.
+    """
     names = [switch.name for switch in fabric.switches]
     strange = [Finding(host, f"a switch of fabric {fabric.name}", "none") for host in play if host not in fabric.index]
     missing = [Finding(name, "a host of the inventory", "none of that name") for name in names if name not in inventory]
-    if strange or missing:
+    if missing or (strange and named):
         raise InputError([*strange, *missing])

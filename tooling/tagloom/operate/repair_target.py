@@ -143,9 +143,13 @@ def _parts(fabric: Fabric) -> NDArray[np.int64]:
 
 
 def _beyond_the_most_hosts(fabric: Fabric, gone: Collection[int]) -> set[int]:
-    """Return the switches with hosts that are not in the part of a fabric that has the most of them."""
+    """Return the switches of parts of a fabric that have hosts, but not the most.
+
+    Those without hosts are among them: what goes from host to host within such a part may go over them.
+    """
     part = _parts(fabric)
     count = np.bincount(part[fabric.host_switch], minlength=len(part))
     count[list(gone)] = 0
     most = int(np.argmax(count))
-    return {int(s) for s in np.unique(fabric.host_switch) if part[s] != most}
+    others = np.setdiff1d(part[fabric.host_switch], [most])
+    return set(np.flatnonzero(np.isin(part, others)).tolist())
