@@ -41,14 +41,13 @@ def from_what_runs(
     if prepared.is_rollout or last is None or last.state != DONE or not (prepared.directory / "plan.json").is_file():
         return prepared, ""
     ran = _fabric_of(context, last)
-    up = {switch.name: switch.up for switch in ran.switches}
-    changed = any(up.get(switch.name, switch.up) != switch.up for switch in prepared.fabric.switches)
-    if changed or FabricPair(ran, prepared.fabric).same_cabling:  # a switch that died, or is back, has ways of its own
+    # a switch that died, or is back, has ways of its own
+    if _other_up(ran, prepared.fabric) or FabricPair(ran, prepared.fabric).same_cabling:
         return prepared, ""
     new = read_build(prepared.directory)
     old = by_new_names(_left_by(context, last, new), new.fabric)
     fabrics = FabricPair(old.fabric, new.fabric)
-    if fabrics.same_cabling:
+    if fabrics.same_cabling or _other_up(old.fabric, new.fabric):  # by today's names
         return prepared, ""
     try:
         change = rollout_between(old, new, allow_drain=allow_drain)
@@ -73,6 +72,12 @@ def from_what_runs(
     write_rollout(new, change, context.site.share / "templates", directory)
     reported = f"{fabrics.difference}: {len(change.waves)} waves, each line proven for the pairs that both have"
     return replace(prepared, sequence=read_sequence(directory)), reported
+
+
+def _other_up(ran: Fabric, fabric: Fabric) -> bool:
+    """Return whether a switch of both is up in one, and down in the other."""
+    up = {switch.name: switch.up for switch in ran.switches}
+    return any(up.get(switch.name, switch.up) != switch.up for switch in fabric.switches)
 
 
 def renames(context: ApplyContext, fabric: Fabric) -> bool:
