@@ -223,7 +223,13 @@ def test_the_fabric_grows_beside_a_switch_that_is_dead_and_has_it_back_afterward
     terminal("plan", "new.yml", "-o", "whole", "--previous", "beside")
     process.quirks(terminal.rack, {"s3": {"refuse_login": True}})
     typed = process.status(terminal.rack)["switches"]["s3"]["commands"]
-    assert terminal.answer("apply", "dead", )["failed"] == []
+    assert (
+        terminal.answer(
+            "apply",
+            "dead",
+        )["failed"]
+        == []
+    )
     before = states(terminal)
     page = terminal.answer("apply", "beside")
     assert (page["failed"], page["hitless"], page["interrupted_pairs"]) == ([], True, 0)

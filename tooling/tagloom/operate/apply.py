@@ -517,11 +517,11 @@ def _save_only(
 ) -> Result:
     """Save switches that hold what they must and would start with something else."""
     found = found.unchanged()
-    if growing.renames(context, prepared.fabric):  # so that what comes next knows what runs by today's names
+    if growing.differs_in_words(context, prepared.fabric):  # so that what comes next knows what runs
         source = str(prepared.source.absolute())
         run, sequence = context.begin(prepared.sequence, "apply", source, save=unsaved)
         outcomes = context.push(run, sequence, on_progress=on_progress)
-        remark = "nothing but names differs from what runs: written down"
+        remark = "nothing had to be sent: what parts are called, and which are up, is written down"
         return Result(found.complete(outcomes), context.journal.run(run.id), remarks=(*remarks, remark))
     if not unsaved:
         return Result(found.outcomes, remarks=remarks)

@@ -17,7 +17,7 @@ from tagloom.platforms.factory import factory_state
 from tagloom.platforms.grammar import switchwide
 from tagloom.read import read_fabric
 from tagloom.read.build_directory import read_texts
-from tagloom.records.fabric_pair import FabricPair, owned_ports
+from tagloom.records.fabric_pair import FabricPair, link_ends, owned_ports
 from tagloom.records.ownership import overlay
 from tagloom.render import parse
 
@@ -80,14 +80,19 @@ def _other_up(ran: Fabric, fabric: Fabric) -> bool:
     return any(up.get(switch.name, switch.up) != switch.up for switch in fabric.switches)
 
 
-def renames(context: ApplyContext, fabric: Fabric) -> bool:
-    """Return whether switches or hosts have other names in a fabric than in the one that the last run has led to."""
+def differs_in_words(context: ApplyContext, fabric: Fabric) -> bool:
+    """Return whether parts have other names, or are up or dead otherwise, than in what the last run has led to."""
     last = next((r for r in context.journal.runs() if r.wave and r.kind in {"apply", "rollback"}), None)
     if last is None or last.state != DONE:
         return False
     ran = _fabric_of(context, last)
-    names = [sorted(host.name for host in each.hosts) for each in (ran, fabric)]
-    return names[0] != names[1] or set(ran.index) != set(fabric.index)
+    return _words(ran) != _words(fabric)
+
+
+def _words(fabric: Fabric) -> tuple[object, ...]:
+    """Return what a fabric says of its parts, in no order: names, and which are up and dead."""
+    links = {ends: (link.up, link.dead) for ends, link in zip(link_ends(fabric), fabric.links, strict=True)}
+    return {host.name for host in fabric.hosts}, {switch.name: switch.up for switch in fabric.switches}, links
 
 
 def _fabric_of(context: ApplyContext, run: Run) -> Fabric:
