@@ -44,20 +44,21 @@ def _repair(args: argparse.Namespace, screen: Screen) -> int:
         done = operation.repair(context, fabric, OneWayLinks(site.home, screen.remark).looking(poll), options)
         unfinished, last = context.journal.unfinished(fabric.name), context.journal.applied()
     again = f"tagloom repair{inventory_words(args)}" + (f" --hold {args.hold}" if args.hold != HOLD else "")
-    refused = done.result is not None and done.result.refused
+    result = done.result
+    refused = result is not None and result.refused
+    drifted = result is not None and bool(result.drift)
     if refused:
         again += " --allow interrupt"
     elif unfinished is not None and not done.proposed:
         again = f"tagloom apply --resume{inventory_words(args)}"
     advice = ["--allow interrupt"] if refused else []
-    drifted = done.result is not None and bool(done.result.drift)
     if drifted and last is not None:
         again = f"tagloom apply {last.source}{inventory_words(args)} --drift overwrite, then {again}"
         advice = ["apply BUILD --drift overwrite"]
     to_do = done.pairs_left > 0 or refused or drifted or (done.proposed and done.means)
     payload = {**done.to_json(), "next": again if to_do else "", "advice": advice}
     screen.say(*repair_lines(payload))
-    if (result := done.result) is not None:
+    if result is not None:
         screen.say(
             *terminal.outcome_lines(result.outcomes, checked=done.proposed, waves=result.outcomes.waves, verb="push"),
             *(terminal.drift_lines(result.drift) if result.drift else []),

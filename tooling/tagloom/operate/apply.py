@@ -515,7 +515,7 @@ def _save_only(
     remarks: tuple[str, ...],
     on_progress: Progress | None,
 ) -> Result:
-    """Save switches that hold what they must and would start with something else."""
+    """Save switches that hold what they must and would start with something else; write down what parts are called."""
     found = found.unchanged()
     if growing.differs_in_words(context, prepared.fabric):  # so that what comes next knows what runs
         source = str(prepared.source.absolute())

@@ -37,7 +37,7 @@ def from_what_runs(
     That is where hosts, links or switches differ; a build for the fabric that runs, and a rollout, stay what they are.
     Where no rollout is found, the build is set up in one go if `at_once`; else PlanError or InputError says why not.
     """
-    last = next((r for r in context.journal.runs() if r.wave and r.kind in {"apply", "rollback"}), None)
+    last = _last_run(context)
     if prepared.is_rollout or last is None or last.state != DONE or not (prepared.directory / "plan.json").is_file():
         return prepared, ""
     ran = _fabric_of(context, last)
@@ -82,11 +82,13 @@ def _other_up(ran: Fabric, fabric: Fabric) -> bool:
 
 def differs_in_words(context: ApplyContext, fabric: Fabric) -> bool:
     """Return whether parts have other names, or are up or dead otherwise, than in what the last run has led to."""
-    last = next((r for r in context.journal.runs() if r.wave and r.kind in {"apply", "rollback"}), None)
-    if last is None or last.state != DONE:
-        return False
-    ran = _fabric_of(context, last)
-    return _words(ran) != _words(fabric)
+    last = _last_run(context)
+    return last is not None and last.state == DONE and _words(_fabric_of(context, last)) != _words(fabric)
+
+
+def _last_run(context: ApplyContext) -> Run | None:
+    """Return the last run of which a wave was begun, done or not."""
+    return next((r for r in context.journal.runs() if r.wave and r.kind in {"apply", "rollback"}), None)
 
 
 def _words(fabric: Fabric) -> tuple[object, ...]:

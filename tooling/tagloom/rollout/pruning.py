@@ -84,9 +84,9 @@ def pruning(
     """Return the foreign memberships to remove from links before a change, {} if none, and what is assumed.
 
     These are of VLANs that would go round `after` it, or while links of both states are on, also where no port leads
-    into their rings yet: one may once a switch or a link goes. `forwards` are the links that
-    spanning tree lets forward now, bool[L]. Without it they are computed as 802.1D determines them with equal costs and
-    bridge addresses in the order of the fabric; that is what is assumed.
+    into their rings yet: one may once a switch or a link goes. `forwards` are the links that spanning tree lets forward
+    now, bool[L]. Without it they are computed as 802.1D determines them with equal costs and bridge addresses in the
+    order of the fabric; that is what is assumed.
     """
     joint = with_links_of_both(before, after)
     cells: Cells = {}
