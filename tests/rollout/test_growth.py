@@ -285,6 +285,13 @@ def test_a_switch_that_goes_is_sent_nothing():
     assert "n" in change.growth.left
 
 
+@pytest.mark.parametrize("name", list(DIFFERENCES))
+def test_waves_lead_from_the_old_fabric_to_the_new_one(name):
+    old, new, change = grown(name)
+    pairs = [wave.fabrics for wave in change.waves]
+    assert (pairs[0][0], pairs[-1][1]) == (old.fabric, new.fabric)
+
+
 @pytest.mark.parametrize(
     ("how", "enabled", "vlan"),
     [("isolated", True, Membership.NONE), ("shut", False, Membership.NONE), ("factory", True, Membership.UNTAGGED)],

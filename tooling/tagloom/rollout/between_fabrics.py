@@ -216,6 +216,7 @@ def _ordered(fabrics: FabricPair, parts: Stages, requested: WavesRequest) -> Rol
         cleared = replace(new, hosts=let_in, shape=None, reserved=())
         steps.insert(0, (Step("clear", WHY["clear"], {**parts.clear, **led}), (between, cleared)))
     waves += _proven_waves(steps, here, services, AS_PLANNED)
+    waves = _from_end_to_end(fabrics, waves, services)
     last = services(new).verify(parts.end)
     if not last.proven:
         witness = str(last.findings[0]) if last.findings else "unreachable pairs"
@@ -312,6 +313,30 @@ def _proven_waves(
         waves.append(replace(wave, fabrics=(fabric, other), assumptions=behind))
         here, fabric = state, other
     return waves
+
+
+def _from_end_to_end(fabrics: FabricPair, waves: list[Wave], services: ServicesOf) -> list[Wave]:
+    """Return waves that begin with the old fabric and end with the new one, even if a part of them takes no lines.
+
+    What undoes them leads back to the old one. Raises PlanError if a wave is not proven from there.
+    """
+    found = list(waves)
+    for at, place, fabric in ((0, 0, fabrics.old), (-1, 1, fabrics.new)):
+        if not found:
+            break
+        wave = found[at]
+        assert wave.fabrics is not None  # noqa: S101 - both lead between fabrics
+        known, other = wave.fabrics[place], wave.fabrics[1 - place]
+        one, after = pair = (other, fabric) if place else (fabric, other)
+        if (known.switches, known.hosts, known.links) != (fabric.switches, fabric.hosts, fabric.links):
+            terms = wave.assumptions
+            decides = services(one, after, transient_ports=terms.transient_ports, transient_tags=terms.transient_tags)
+            proof, _ = decides.wave(wave.before, wave.state)
+            for finding in proof.findings:
+                rule = "every line of a rollout must be proven"
+                raise PlanError(rule, f"wave {wave.name}: {finding}", _IN_ONE_GO, (AT_ONCE,))
+        found[at] = replace(wave, fabrics=pair)
+    return found
 
 
 def _over_fewer_links(fabrics: FabricPair, before: FabricState, after: FabricState, requested: WavesRequest) -> Rollout:
