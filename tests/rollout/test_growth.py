@@ -426,3 +426,13 @@ def test_switches_that_are_managed_over_links_that_come_are_refused_with_what_to
     with pytest.raises(InputError, match=r"management: expected the same .* comes or goes with `state: down`"):
         refuse_unlike(FabricPair(old, new))
     refuse_unlike(FabricPair(*(replace(fabric, management=None) for fabric in (old, new))))
+
+
+def test_a_wave_in_which_no_port_sends_pause_may_close_a_cycle_with_frames_of_a_switch_that_goes(tmp_path):
+    whole = make_fabric("mesh", 4, 2, model="powerconnect-5324")
+    runs = replace(whole, links=tuple(x for x in whole.links if {x.a, x.b} != {1, 5}), shape=None)
+    old, new = built(runs), built(less(runs, "s3"))
+    change = pipeline.rollout_between(old, new)
+    assert change.strategy == "pause-off"
+    pipeline.write_rollout(new, change, TEMPLATES, tmp_path / "change")
+    assert prepare.prepare(tmp_path / "change").proof.proven

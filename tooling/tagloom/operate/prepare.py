@@ -170,7 +170,7 @@ def _prove_ends(sequence: WaveSequence) -> Findings:
     for number in [n for n in numbers if not sequence.assumptions[n - 1].learning] or [sequence.waves]:
         _, fabric = sequence.judged[number - 1]
         under = sequence.assumptions[number - 1]
-        plan = Plan(None, sequence.duplicates_allowed, under.transient_ports, under.transient_tags)
+        plan = Plan(None, sequence.duplicates_allowed, under.transient_ports, under.transient_tags, lossy=under.lossy)
         proof = verify(fabric.with_links_up(), {**sequence.left, **sequence.states[number]}, plan)
         if not proof.proven:
             break

@@ -58,6 +58,8 @@ class Plan:
     learning            the network is no plan: switches learn, and any port may be in any VLAN; frames must arrive,
                         flooded or not
     shares              frames of a network on links that it may not use are a finding; not while a rollout leads there
+    lossy               no port sends PAUSE, so no frame holds a buffer while it waits: freedom from cycles is not asked
+                        for, as by the terms of a wave (records/wave_proof.py)
     """
 
     routes: Routes | None = None
@@ -66,6 +68,7 @@ class Plan:
     transient_tags: frozenset[tuple[str, int, int, str]] = frozenset()
     learning: bool = False
     shares: bool = False
+    lossy: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,11 +177,13 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     frames: list[Unicast | Broadcast] = [*sent, *floods]
     keys = np.unique(np.concatenate([each.held * channels + each.wanted for each in frames]))
     held, wanted = keys // max(1, channels), keys % max(1, channels)
-    cycle = find_cycle(channels, held, wanted)
+    cycle = [] if plan.lossy else find_cycle(channels, held, wanted)
     around = _around_with_tags(model, keys)
     foreign = foreign_frames(model, state)
     shared, waits = (
-        ([], False) if cycle or foreign.storm else cycle_with_foreign(fabric, state, (held, wanted), foreign)
+        ([], False)
+        if plan.lossy or cycle or foreign.storm
+        else cycle_with_foreign(fabric, state, (held, wanted), foreign)
     )
     findings = [finding for part in parts for finding in part.findings(plan)]
     storm = any(each.storm for each in frames)
@@ -212,7 +217,7 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
         fdb_entries_max=max((len(s.entry_vlan) for s in state.values()), default=0),
         deadlock_cycle=with_others if waits else named,
         findings=tuple(findings),
-        channel_rank=None if cycle else ranks(channels, held, wanted),
+        channel_rank=None if plan.lossy or cycle else ranks(channels, held, wanted),
         duplicates_allowed=plan.duplicates_allowed,
         tagged_frames_ports=len(np.unique(model.node_switch[model.tag_node] * ports + model.tag_port)),
         tagged_frames_cycle=tuple(around),
