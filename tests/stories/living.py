@@ -5,6 +5,7 @@ import random
 import shlex
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from rack_of_story import StoryRack
 from tagloom import platforms
@@ -144,7 +145,12 @@ class Operator:
     def advised(self, page, words):
         """Return the commands that a page advises, the last in place of its own; None where only hands are named."""
         if page.get("advice"):
-            return self.by_advice(self.chance.choice(page["advice"]), words)
+            advice = self.chance.choice(page["advice"])
+            if advice == "rollout --to spanning-tree BUILD":  # of the build that the page names
+                build = Path(shlex.split(page["next"].partition(",")[0])[4]).name
+                back = ["rollout", "--to", "spanning-tree", build, "-o", f"{build}-back"]
+                return [back, ["apply", f"{build}-back", "--allow", "drain"]]
+            return self.by_advice(advice, words)
         for key in ("next", "resume_with"):
             if str(page.get(key, "")).startswith("tagloom "):
                 typed = shlex.split(page[key])[1:]

@@ -102,6 +102,23 @@ def test_a_switch_that_goes_is_kept_by_rollback_of_a_push_that_broke_off_in_its_
     assert states(terminal) == grown
 
 
+def test_ports_of_what_goes_are_given_back_where_the_new_build_is_set_up_in_one_go(terminal):
+    """Found by the story of seed 342: such a port was refused at its switch, after the others had been sent lines."""
+    terminal.answer("apply", "new")
+    host = states(terminal)["s0"].port(3)
+    other = next(vlan for vlan in host.untagged if vlan != host.pvid)
+    terminal.type("s0", "interface ethernet g3", f"switchport general pvid {other}", "exit")
+    assert terminal.answer("apply", "old", expect=1)["advice"] == ["--drift overwrite", "--drift keep"]
+    overwrite = ("apply", "old", "--drift", "overwrite", "--allow", "interrupt")
+    assert terminal.answer(*overwrite, "--check")["failed"] == []
+    page = terminal.answer(*overwrite)
+    assert (page["failed"], page["waves"]) == ([], 1)
+    given = states(terminal)["s1"].port(15)
+    assert (given.enabled, given.tagged, given.untagged) == (True, (), ())
+    assert terminal.answer("lab", "ping", expect=1)["reached"] == 12
+    assert terminal.answer("apply", "old")["changed"] == []
+
+
 def test_another_address_is_two_lines_for_each_entry_of_its_host(terminal):
     terminal.answer("apply", "new")
     before = states(terminal)

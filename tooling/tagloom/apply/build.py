@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tagloom.errors import Finding, InputError
-from tagloom.records.forms import BuildForm, RolloutForm
+from tagloom.records.forms import BuildForm, GivenBackForm, RolloutForm
 from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
 from tagloom.storage.document import checked, read_json
 from tagloom.storage.text import read_text
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tagloom.records.fabric import Fabric
+
+GIVEN_BACK = "given-back.json"  # of a build that is set up in one go where another fabric was
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +192,16 @@ def ports_of(build: Path, fabric: Fabric) -> dict[str, tuple[int, ...]]:
     ports = {s.name: tuple(used) for s, used in zip(fabric.switches, fabric.used_ports, strict=True)}
     if (build / "rollout.json").is_file():
         ports |= {name: tuple(more) for name, more in read_rollout(build).ports.items() if name in ports}
+    elif gives_back(build):
+        path = build / GIVEN_BACK
+        more = checked(GivenBackForm, read_json(path, "ports that are given back"), str(path)).ports
+        ports = {name: tuple(sorted({*used, *more.get(name, ())})) for name, used in ports.items()}
     return ports
+
+
+def gives_back(build: Path) -> bool:
+    """Return whether a build also gives ports back that hosts and links of a former fabric had."""
+    return (build / GIVEN_BACK).is_file()
 
 
 def pruned_of(build: Path) -> dict[str, tuple[tuple[int, int], ...]]:

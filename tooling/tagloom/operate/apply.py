@@ -315,7 +315,7 @@ def apply_new(
     broken = [o for o in found.outcomes.outcomes if o.failed and o.fault is not Fault.DRIFT]
     if found.outcomes.error or (broken and (is_rollout or not found.outcomes.changed)):
         return Result(found.unsent())
-    prepared, after = _resolve_target(prepared, found, drifted, options)
+    prepared, after = _resolve_target(context, prepared, found, drifted, options)
     unsaved = tuple(o.switch for o in found.outcomes.outcomes if o.unsaved)
     changes = {name for name, state in after.items() if state != found.read[name]}
     if not changes and (drifted or not is_rollout) and not _prunes(prepared, found, after, options):
@@ -445,7 +445,7 @@ def preview(context: ApplyContext, prepared: PreparedChange, found: Survey, opti
         return Result(found.outcomes, remarks=remarks, interrupted=cut, pruned=sequence.pruned)
     if drifted:
         remarks = (*remarks, *_drift_remarks(options, findings))
-    prepared, after = _resolve_target(prepared, found, drifted, options)
+    prepared, after = _resolve_target(context, prepared, found, drifted, options)
     outcomes = found.outcomes
     if drifted:
         outcomes = found.retarget(prepared.fabric, after, context.site.share / "templates")
@@ -462,7 +462,11 @@ def preview(context: ApplyContext, prepared: PreparedChange, found: Survey, opti
 
 
 def _resolve_target(
-    prepared: PreparedChange, found: Survey, drifted: Mapping[str, tuple[Change, ...]], options: ApplyOptions
+    context: ApplyContext,
+    prepared: PreparedChange,
+    found: Survey,
+    drifted: Mapping[str, tuple[Change, ...]],
+    options: ApplyOptions,
 ) -> tuple[PreparedChange, FabricState]:
     """Return what is to be ordered, and what switches shall hold.
 
@@ -471,7 +475,7 @@ def _resolve_target(
     if not drifted:
         return prepared, found.wanted
     if prepared.is_rollout:
-        prepared = prepared.target
+        prepared = growing.with_ports_back(context, prepared.target, prepared.sequence.owned)
     after = _wanted(prepared, found.read)
     return prepared, _keeping(prepared, after, drifted) if options.drift == "keep" else after
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tagloom import platforms
-from tagloom.apply.build import duplicates_allowed, fabric_file, read_waves
+from tagloom.apply.build import GIVEN_BACK, duplicates_allowed, fabric_file, read_waves
 from tagloom.apply.run_states import DONE
 from tagloom.errors import InputError, PlanError
+from tagloom.operate.prepare import prepare
 from tagloom.operate.waves import read_sequence
 from tagloom.pipeline.files import read_build, write_rollout
 from tagloom.pipeline.planning import by_new_names
@@ -16,12 +19,15 @@ from tagloom.pipeline.rollouts import rollout_between
 from tagloom.platforms.factory import factory_state
 from tagloom.platforms.grammar import switchwide
 from tagloom.read import read_fabric
-from tagloom.read.build_directory import read_texts
+from tagloom.read.build_directory import read_texts, write_texts
 from tagloom.records.fabric_pair import FabricPair, link_ends, owned_ports
 from tagloom.records.ownership import overlay
-from tagloom.render import parse
+from tagloom.render import parse, render
+from tagloom.rollout.growth import given_back
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from tagloom.apply.journal import Run
     from tagloom.operate.prepare import PreparedChange
     from tagloom.operate.waves import ApplyContext
@@ -42,26 +48,26 @@ def from_what_runs(
         return prepared, ""
     ran = _fabric_of(context, last)
     # a switch that died, or is back, has ways of its own
-    if _other_up(ran, prepared.fabric) or FabricPair(ran, prepared.fabric).same_cabling:
-        return prepared, ""
+    if (same := FabricPair(ran, prepared.fabric).same_cabling) or _other_up(ran, prepared.fabric):
+        return prepared if same else _in_one_go(context, prepared, ran), ""
     new = read_build(prepared.directory)
     old = by_new_names(_left_by(context, last, new), new.fabric)
     fabrics = FabricPair(old.fabric, new.fabric)
-    if fabrics.same_cabling or _other_up(old.fabric, new.fabric):  # by today's names
-        return prepared, ""
+    if (same := fabrics.same_cabling) or _other_up(old.fabric, new.fabric):  # by today's names
+        return prepared if same else _in_one_go(context, prepared, old.fabric), ""
     try:
         change = rollout_between(old, new, allow_drain=allow_drain)
     except (InputError, PlanError):
         if not at_once:
             raise
-        return prepared, ""
+        return _in_one_go(context, prepared, old.fabric), ""
     if not change.waves:
         return prepared, ""
     for name, held in change.after.items():
         planned = new.state.get(name, held)
         if overlay(held, planned, owned_ports((new.fabric,), name)) != held:
             if at_once:
-                return prepared, ""
+                return _in_one_go(context, prepared, old.fabric), ""
             raise PlanError(
                 "a VLAN id must not be reused for a changed tree while hosts are using it",
                 f"the build gives ids that are in use to other trees: {name}",
@@ -72,6 +78,33 @@ def from_what_runs(
     write_rollout(new, change, context.site.share / "templates", directory)
     reported = f"{fabrics.difference}: {len(change.waves)} waves, each line proven for the pairs that both have"
     return replace(prepared, sequence=read_sequence(directory)), reported
+
+
+def _in_one_go(context: ApplyContext, prepared: PreparedChange, old: Fabric) -> PreparedChange:
+    """Return a build that also gives back the ports of the old fabric, for where no rollout leads to it."""
+    names = (switch.name for switch in prepared.fabric.live)
+    return with_ports_back(context, prepared, {name: owned_ports((old,), name) for name in names})
+
+
+def with_ports_back(
+    context: ApplyContext, prepared: PreparedChange, had: Mapping[str, Collection[int]]
+) -> PreparedChange:
+    """Return a build that also gives those ports back, of each switch, that nothing of its fabric has any more.
+
+    It is written among the files of a site's runs, and proven there.
+    """
+    fabric = prepared.fabric
+    lost = {switch.name: set(had.get(switch.name, ())) for switch in fabric.live}
+    back = {name: sorted(ports.difference(owned_ports((fabric,), name))) for name, ports in lost.items()}
+    if not any(back.values()):
+        return prepared
+    directory = context.site.directory("growth") / "build"
+    shutil.rmtree(directory, ignore_errors=True)
+    shutil.copytree(prepared.directory, directory)
+    state = given_back(fabric, read_build(directory).state, back)
+    write_texts(directory / "configs", render(fabric, state, context.site.share / "templates"))
+    (directory / GIVEN_BACK).write_text(json.dumps({"ports": back}) + "\n", "utf-8")
+    return replace(prepare(directory), source=prepared.source)
 
 
 def _other_up(ran: Fabric, fabric: Fabric) -> bool:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tagloom import platforms
-from tagloom.apply.build import duplicates_allowed, fabric_file, flooding, read_waves
+from tagloom.apply.build import duplicates_allowed, fabric_file, flooding, gives_back, read_waves
 from tagloom.apply.reading import read_running
 from tagloom.errors import AT_ONCE, Finding, InputError, PlanError
 from tagloom.graph.numbering import renumbered
@@ -205,7 +205,7 @@ def order_change(
         services = proof_services(prepared.fabric)
         refuse_harm_to_others(services, after, prunable=foreign != "prune")
         unproven = guard(prepared.fabric, before, {}, AS_PLANNED)  # such as spanning tree, from factory default
-        if unproven or interrupted_at_once(prepared.fabric, before, after).hitless:
+        if gives_back(prepared.directory) or unproven or interrupted_at_once(prepared.fabric, before, after).hitless:
             return prepared
         waves = keeping(prepared.fabric, before, after, services)
         return prepared if waves is None else written(prepared, waves, site)

@@ -90,6 +90,12 @@ class RolloutForm(Form):
     pruned: list[PrunedForm] = Field(default_factory=list)
 
 
+class GivenBackForm(Form):
+    """The form of given-back.json: ports, by switch, that hosts and links of a former fabric had and nobody has now."""
+
+    ports: dict[str, list[Index]]
+
+
 class RoutesForm(Form):
     """The routes entry of plan.json."""
 

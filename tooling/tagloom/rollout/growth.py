@@ -529,6 +529,15 @@ def _with_columns(platform: Platform, state: SwitchState, at: Ports, columns: Ma
     return replace(state, **given)
 
 
+def given_back(fabric: Fabric, state: FabricState, ports: Mapping[str, Collection[int]]) -> FabricState:
+    """Return `state` with ports of some switches, numbered from 1, as `returned_ports` of the fabric says."""
+    found = dict(state)
+    for switch in fabric.live:
+        at = np.array(sorted(ports.get(switch.name, ())), np.int64) - 1
+        found[switch.name] = _given_back(platforms.of(switch), state[switch.name], at, fabric.returned_ports)
+    return found
+
+
 def _given_back(platform: Platform, state: SwitchState, at: Ports, how: str) -> SwitchState:
     """Return `state` with unused ports as the operator says: isolated, shut, or as the factory's."""
     if not len(at):
