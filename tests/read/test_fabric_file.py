@@ -257,6 +257,28 @@ def test_what_is_expected_is_a_sentence_of_ours(text, expected):
     assert [found.partition("  ")[2] for found in findings(text)] == [expected]
 
 
+@pytest.mark.parametrize("shape", ["{family: rign, dims: [4]}", "{family: mesh, dims: [4, 0]}"])
+def test_what_needs_no_family_is_told_beside_a_shape_that_cannot_be_read(shape):
+    text = (
+        f"name: f\nmodel: powerconnect-5324\nshape: {shape}\nswitches: {{s1: {{address: 'a b'}}}}\n"
+        'hosts: {h0: {mac: "zz"}, h9: {switch: s99, port: g2, mac: "yy"}}\n'
+    )
+    with pytest.raises(InputError) as told:
+        parse_fabric(text, "f.yml")
+    where = [finding.where.split()[1] for finding in told.value.findings]
+    assert where[0].startswith("shape.")
+    assert where[1:] == ["switches.s1.address", "hosts.h0.mac", "hosts.h9.mac"]
+
+
+def test_a_host_at_an_unknown_switch_has_its_address_checked_too():
+    text = (
+        'name: f\nmodel: powerconnect-5324\nshape: {family: ring, dims: [4]}\nhosts: {h9: {switch: s99, mac: "yy"}}\n'
+    )
+    with pytest.raises(InputError) as told:
+        parse_fabric(text, "f.yml")
+    assert [finding.where.split()[1] for finding in told.value.findings] == ["hosts.h9.switch", "hosts.h9.mac"]
+
+
 def test_all_of_a_shape_is_told_in_one_pass():
     found = findings("shape: {family: ring, dims: [4], paralel: 2, hosts: 600}\nvlans: {first: 1}\n")
     assert [each.partition("  ")[2].partition(":")[0] for each in found] == [

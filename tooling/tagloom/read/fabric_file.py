@@ -119,6 +119,7 @@ class _Reader:
     def __init__(self, source: str, lines: dict[Path_, int]) -> None:
         self.source, self.lines = source, lines
         self._unknown_models: set[str] = set()  # each is told once
+        self._shape_unreadable = False
         self._found: list[tuple[int, Finding]] = []
 
     @property
@@ -165,7 +166,6 @@ class _Reader:
             try:
                 return FabricForm.model_validate(raw)
             except ValidationError as error:
-                unreadable = False
                 for item in error.errors(include_url=False):
                     path = tuple(step for step in item["loc"] if step != "[key]")
                     expected, actual = plain_words(item["type"], item["msg"]), shown(item.get("input"))
@@ -174,11 +174,10 @@ class _Reader:
                         expected, actual = expected_key(path), repr(path[-1])
                     in_bare = path[0] == "networks" and len(path) > 2 and path[1] in bare
                     self.find((*path[:2], *path[3:]) if in_bare else path, expected, actual)
-                    # nothing else can be told without the family's switches
-                    unreadable |= path[0] == "shape" and not unknown
+                    if path[0] == "shape" and not unknown:
+                        self._shape_unreadable = True
+                        raw = {key: value for key, value in raw.items() if key != "shape"}
                     raw = _without(raw, path[:2] if in_bare else path)
-                if unreadable:
-                    return None
         return None
 
     def fabric(self, form: FabricForm) -> Fabric | None:
@@ -186,9 +185,14 @@ class _Reader:
         self._model(("model",), form.model)
         draft = _Draft()
         self._reserved(form, draft)
-        if form.shape is not None and not self._family(form, form.shape, draft):
+        if self._shape_unreadable or (form.shape is not None and not self._family(form, form.shape, draft)):
+            # what needs the family's switches cannot be told
+            self._named_switches(form, draft)
+            for name, part in form.hosts.items():
+                self._addresses(("hosts", name), part or HostForm(), ())
             return None
-        self._switches(form, draft)
+        self._named_switches(form, draft)
+        self._firmware_and_site(form, draft)
         self._renamed(form, draft)
         for name in draft.reserved.keys() - draft.switches.keys():
             self.find(("reserved", name), "a switch of this fabric", repr(name))
@@ -285,7 +289,7 @@ class _Reader:
                 h += 1
         return True
 
-    def _switches(self, form: FabricForm, draft: _Draft) -> None:
+    def _named_switches(self, form: FabricForm, draft: _Draft) -> None:
         for name, given in form.switches.items():
             part = given or SwitchForm()
             if part.model is not None:
@@ -307,6 +311,8 @@ class _Reader:
                 rule = f"at most {RACK_CHARACTERS} characters that can be printed"
                 self.find(("switches", name, "rack"), rule, f"{len(part.rack)}: {part.rack[:RACK_CHARACTERS]!r}")
         self._own_addresses(draft)
+
+    def _firmware_and_site(self, form: FabricForm, draft: _Draft) -> None:
         self._firmware(form, draft)
         for name, switch in draft.switches.items():
             if site := form.site | ((form.switches.get(name) or SwitchForm()).site):
@@ -439,17 +445,25 @@ class _Reader:
                 switch, port = part.switch, None
             if switch not in draft.switches:
                 self.find((*path, "switch"), "a switch of this fabric", repr(part.switch))
+                self._addresses(path, part, ())
                 continue
             if part.port is not None:
                 port = self._port((*path, "port"), draft.switches[switch], part.port)
             elif port is None:
                 self.find((*path, "port"), f"the port of {switch} that the host is plugged in", "none")
-            prefixes = self._prefixes((*path, "mac_prefix"), part)
-            own = () if part.uplink else macs
-            if part.mac or (part.mac is not None and not prefixes):
-                own = self._macs((*path, "mac"), part.mac)
+            own, prefixes = self._addresses(path, part, macs)
             if port is not None and (own or (part.uplink and part.mac is None)):
                 draft.hosts[name] = (switch, port, own, part.uplink, prefixes)
+
+    def _addresses(
+        self, path: Path_, part: HostForm, known: tuple[int, ...]
+    ) -> tuple[tuple[int, ...], tuple[str, ...]]:
+        """Return a host's addresses, `known` where it gives none, and how those that come and go begin."""
+        prefixes = self._prefixes((*path, "mac_prefix"), part)
+        own = () if part.uplink else known
+        if part.mac or (part.mac is not None and not prefixes):
+            own = self._macs((*path, "mac"), part.mac)
+        return own, prefixes
 
     def _networks(self, key: str, said: dict[str, list[str]], form: FabricForm, draft: _Draft) -> dict[str, str]:
         """Return the network of each host that one names: frames of a host's port are told apart by nothing else."""
