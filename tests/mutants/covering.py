@@ -48,7 +48,7 @@ COVERING = [
         "verify/test_copies.py rollout/test_proof_assumptions.py rollout/test_wave_proof.py rollout/test_must_hold.py",
     ),
     ("verify/management.py", "verify/test_verify.py rollout/test_management.py"),
-    ("verify/guard.py", "rollout/test_cells.py rollout/test_cases.py rollout/test_must_hold.py"),
+    ("verify/guard.py", "verify/test_guard.py rollout/test_cells.py rollout/test_cases.py rollout/test_must_hold.py"),
     ("verify/confined.py", "weave/test_pinned.py"),
     ("verify/foreign.py", "laws/test_foreign_vlans.py"),
     ("verify/foreign_reach.py", "verify/test_foreign_reach.py rollout/test_outside.py"),
