@@ -4,6 +4,7 @@ The judge is the data plane, frame by frame, with what its switches learn meanwh
 """
 
 import random
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -23,6 +24,7 @@ from tagloom.verify import broadcasts_once, kept_pairs, working_pairs
 from tagloom.weave import weave
 
 MODEL = "powerconnect-5324"
+BEHIND, ELSEWHERE = 0x02_00_00_00_99_01, 0x02_00_00_00_99_02  # two addresses behind an uplink
 
 
 def a_fabric(chance):
@@ -62,17 +64,27 @@ def lines_of(before, after):
     return [changes for _, changes in line_changes(platforms.load(MODEL), difference(before, after), before)]
 
 
-def judged(seed, count, walks):
-    """Try changes at once: (hitless, partly interrupted, wholly interrupted, pairs that were seen cut)."""
+def with_an_uplink(fabric):
+    """Make the first host an uplink: frames to it are to an address that nobody knows."""
+    return replace(fabric, hosts=(replace(fabric.hosts[0], uplink=True, mac=0), *fabric.hosts[1:]))
+
+
+def copies_of(plane, fabric, a, b):
+    """Count the copies that reach host `b` of a frame from host `a`, or from or to somebody behind an uplink."""
+    a, b = fabric.hosts[a], fabric.hosts[b]
+    return plane.unicast(a.name, b.name, mac=BEHIND if b.uplink else 0, sender=ELSEWHERE if a.uplink else 0).copies
+
+
+def judged(seed, count, walks, *, uplinks=False):
+    """Try changes at once: (hitless, partly interrupted, wholly interrupted, pairs seen cut, such to an uplink)."""
     chance = random.Random(seed)
-    figures = np.zeros(4, int)
+    figures = np.zeros(5, int)
     for _ in range(count):
-        fabric = a_fabric(chance)
-        plan = planned(fabric, chance.choice(["fixed", "renamed"]))
+        fabric = with_an_uplink(a_fabric(chance)) if uplinks else a_fabric(chance)
+        plan = planned(fabric, "fixed" if uplinks else chance.choice(["fixed", "renamed"]))
         before = slipped(fabric, plan, chance)
         if chance.random() < 0.3:
             plan, before = before, plan
-        hosts = [host.name for host in fabric.hosts]
         works = working_pairs(fabric, before)
         sent = {name: line_effects(platforms.load(MODEL), before[name], plan[name]) for name in plan}
         kept, _ = kept_pairs(fabric, before, sent)
@@ -81,16 +93,17 @@ def judged(seed, count, walks):
         assert said.interrupted in {0, int((works & ~kept).sum())}
         assert said.cut_now == said.pairs - int(works.sum())
         promised = works if said.hitless else kept
-        figures += [said.hitless, bool(kept.any()) and not said.hitless, not kept.any() and not said.hitless, 0]
+        figures += [said.hitless, bool(kept.any()) and not said.hitless, not kept.any() and not said.hitless, 0, 0]
         every = {name: stops(before[name], lines_of(before[name], plan[name])) for name in plan}
         for _ in range(walks):
             plane = Dataplane(fabric, before)
             at = dict.fromkeys(every, 0)
             while True:
                 for a, b in np.argwhere(works).tolist():
-                    copies = plane.unicast(hosts[a], hosts[b]).copies
+                    copies = copies_of(plane, fabric, a, b)
                     figures[3] += not copies
-                    assert copies or not promised[a, b], (seed, hosts[a], hosts[b], at)
+                    assert copies or not promised[a, b], (seed, a, b, at)
+                    figures[4] += fabric.hosts[b].uplink and not copies
                 left = [name for name in every if at[name] + 1 < len(every[name])]
                 if not left:
                     break
@@ -102,8 +115,14 @@ def judged(seed, count, walks):
 
 
 def test_pairs_that_are_not_announced_are_never_cut():
-    hitless, partly, wholly, cut = judged(1, 25, 2)
+    hitless, partly, wholly, cut, _ = judged(1, 25, 2)
     assert min(hitless, partly, wholly) > 1
+    assert cut > 20, "and those that are announced often are"
+
+
+def test_pairs_of_uplinks_that_are_not_announced_are_never_cut():
+    hitless, _, wholly, _, cut = judged(5, 25, 2, uplinks=True)
+    assert min(hitless, wholly) > 1
     assert cut > 20, "and those that are announced often are"
 
 

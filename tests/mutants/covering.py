@@ -89,6 +89,8 @@ COVERING = [
     ("rollout/foreign.py", "rollout/test_pruning.py"),
     ("rollout/pruning.py", "rollout/test_pruning.py laws/test_advice_leads_on.py"),
     ("rollout/between_fabrics.py", "rollout/test_growth.py"),
+    ("rollout/growth.py", "rollout/test_growth.py"),
+    ("rollout/readmit.py", "rollout/test_dead_parts.py"),
     ("rollout/greenfield.py", "rollout/test_greenfield.py rollout/test_rollout.py"),
     ("rollout/back.py", "rollout/test_back.py"),
     ("rollout/outside.py", "rollout/test_outside.py"),
