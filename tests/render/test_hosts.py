@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from dataclasses import replace
 
 import pytest
 import yaml
@@ -70,3 +71,7 @@ def test_learning_is_for_fixed_vlans_and_small_fabrics():
     crowded = make_fabric("mesh", 22, 22, model="powerconnect-5324")
     with pytest.raises(PlanError, match=r"8000 MAC addresses with 363 hosts in 22 VLANs; s0 would have to learn 484"):
         learning(crowded, planned(crowded), "fixed")
+    hosts = tuple(replace(h, network=("storage", "compute")[h.switch % 2]) for h in crowded.hosts)
+    networks = replace(crowded, hosts=hosts)
+    with pytest.raises(PlanError, match=r"8000 MAC addresses with \d+ of 2 networks in \d+ VLANs"):
+        learning(networks, planned(networks), "fixed")
