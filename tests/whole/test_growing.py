@@ -86,6 +86,10 @@ def test_a_switch_is_removed_by_applying_the_old_build(terminal):
     assert {name: after[name].owned_vlans for name in OLD} == {name: before[name].owned_vlans for name in OLD}
     assert after["s1"].port(15).enabled
     assert after["s1"].port(15).tagged == after["s1"].port(15).untagged == ()
+    assert terminal.answer("rollback", "--allow", "interrupt")["failed"] == []
+    assert states(terminal) == grown
+    assert "come" not in terminal("apply", "new")  # the host of the switch that was sent nothing is known to be back
+    assert terminal.answer("lab", "ping")["lost"] == 0
 
 
 def test_a_switch_that_goes_is_kept_by_rollback_of_a_push_that_broke_off_in_its_first_wave(terminal):
