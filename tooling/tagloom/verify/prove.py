@@ -180,11 +180,8 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     cycle = [] if plan.lossy else find_cycle(channels, held, wanted)
     around = _around_with_tags(model, keys)
     foreign = foreign_frames(model, state)
-    shared, waits = (
-        ([], False)
-        if plan.lossy or cycle or foreign.storm
-        else cycle_with_foreign(fabric, state, (held, wanted), foreign)
-    )
+    alone = plan.lossy or cycle or foreign.storm
+    shared, waits = ([], False) if alone else cycle_with_foreign(fabric, state, (held, wanted), foreign)
     findings = [finding for part in parts for finding in part.findings(plan)]
     storm = any(each.storm for each in frames)
     if storm and not any(part.storm for part in parts):
