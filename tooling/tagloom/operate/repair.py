@@ -156,8 +156,10 @@ def repair(
             done, first = _finish(context, found, done, options)
             known, runs = None, what_runs(context)
             last = runs.state
+    told: Assessment | None = None
     for _ in range(ROUNDS + len(runs.known.switches)):
         found, known = known or assess(runs, whole, poll, options.hold_seconds), None
+        told = found if told is None or not _same_but_for_parts_left_out(told, found) else told
         wanted = found.wanted
         if not found.to_do or (tried is not None and same_target(wanted.fabric, tried)):
             break
@@ -165,7 +167,9 @@ def repair(
             context.ansible.start()  # it takes a second, in which the plan is made
         acted = _act(context, found, options, at_once)
         result, last = acted.result, acted.state
-        first = {**first, **acted.read} if done.result is None else first
+        if done.result is None:  # switches that are left out were not read
+            asked = {switch.name for switch in wanted.fabric.live}
+            first = {**first, **{name: held for name, held in acted.read.items() if name in asked}}
         tried = wanted.fabric
         done = _reported(done, runs, wanted, acted)
         if options.propose:
@@ -175,7 +179,19 @@ def repair(
             break
         runs = acted.runs or what_runs(context)
     seconds = time.monotonic() - began if done.means else 0.0
-    return replace(_counted(done, found, first, last), seconds=seconds)
+    return replace(_counted(done, told or found, first, last), seconds=seconds)
+
+
+def _same_but_for_parts_left_out(earlier: Assessment, later: Assessment) -> bool:
+    """Return whether all that is dead later, and was not before, are parts that a repair left out and that are alive.
+
+    Switches that no cable joins with most hosts go on by themselves; they count as dead until they are joined again.
+    """
+    fabric, before, now = later.runs.home.fabric, earlier.dead, later.dead
+    more = now.switches - before.switches
+    theirs = all({fabric.links[i].a, fabric.links[i].b} & more for i in now.links - before.links)
+    alive = {fabric.switches[s].name for s in more} <= now.back.keys()
+    return before.links <= now.links and before.switches <= now.switches and theirs and alive
 
 
 def _keep_home(context: ApplyContext, runs: Runs) -> None:
