@@ -49,6 +49,7 @@ COVERING = [
     ),
     ("verify/management.py", "verify/test_verify.py rollout/test_management.py"),
     ("verify/guard.py", "verify/test_guard.py rollout/test_cells.py rollout/test_cases.py rollout/test_must_hold.py"),
+    ("verify/border.py", "verify/test_border.py"),
     ("verify/confined.py", "weave/test_pinned.py"),
     ("verify/foreign.py", "laws/test_foreign_vlans.py"),
     ("verify/foreign_reach.py", "verify/test_foreign_reach.py rollout/test_outside.py"),

@@ -309,6 +309,14 @@ def test_ports_are_given_back_as_the_operator_says(name, how, enabled, vlan):
     assert watch(change, old, new, random.Random(2), every=8)
 
 
+def test_a_port_that_is_shut_for_good_is_not_opened_in_between():
+    makes_room = fabric(HOST.replace("s1", "s0").replace("g20", "g15"))
+    old, new = fabric(HOST + LINK), replace(makes_room, returned_ports="shut")
+    change = pipeline.rollout_between(built(old), built(new))
+    assert [wave.state["s1"].port(20).enabled for wave in change.waves] == [False] * len(change.waves)
+    assert "clear" in {wave.name for wave in change.waves}
+
+
 def test_a_switch_of_another_model_is_two_rollouts():
     old, new = fabric(), fabric("switches: {s3: {model: powerconnect-5424}}\n")
     with pytest.raises(InputError, match="switch s3: expected a powerconnect-5324, as before"):

@@ -179,3 +179,11 @@ def test_a_state_with_entries_in_a_vlan_that_its_switch_lacks_is_not_renumbered(
     odd = replace(before["s0"], entry_vlan=before["s0"].entry_vlan + 3900)
     with pytest.raises(PlanError, match="s0 has entries in VLAN 4000"):
         renumbered(plan(fabric, "renamed").state, {**before, "s0": odd}, 100)
+
+
+def test_an_assignment_that_a_model_cannot_have_is_refused_for_the_first_such_switch():
+    fabric = make_fabric("ring", 4, model="mikrotik-crs326-24g-2s")
+    switches = tuple(replace(s, model="powerconnect-5324") if s.name in {"s0", "s2"} else s for s in fabric.switches)
+    fabric = replace(fabric, switches=switches)
+    with pytest.raises(PlanError, match=r"--assignment pinned on a RouterOS.*fixed, and s1 is one"):
+        weave(fabric, route(fabric, "tree", "fixed"), "fixed")
