@@ -59,8 +59,10 @@ class Terminal:
         process.keep(self.rack)
         if self.runs.exists():
             shutil.copytree(self.runs, self.home / "runs-kept")
-        yield self
-        self("lab", "down")
+        try:
+            yield self
+        finally:
+            self("lab", "down")
 
     @contextmanager
     def double_ring(self, switches):
