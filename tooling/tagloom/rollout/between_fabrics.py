@@ -331,7 +331,7 @@ def _from_end_to_end(fabrics: FabricPair, waves: list[Wave], services: ServicesO
         if (known.switches, known.hosts, known.links) != (fabric.switches, fabric.hosts, fabric.links):
             terms = wave.assumptions
             decides = services(one, after, transient_ports=terms.transient_ports, transient_tags=terms.transient_tags)
-            proof, _ = decides.wave(wave.before, wave.state)
+            proof, _ = decides.wave(wave.before, wave.state, terms)
             for finding in proof.findings:
                 rule = "every line of a rollout must be proven"
                 raise PlanError(rule, f"wave {wave.name}: {finding}", _IN_ONE_GO, (AT_ONCE,))
