@@ -10,7 +10,9 @@ detour    PVIDs changed, of a plan with --protect link
 replan    paths planned anew over links that are on
 wake      all parallel links are off: the one beside the broken one is switched on
 
-What notices is in the first alone: agents send a v2c trap. Otherwise `tagloom run` looks every 5 s (--repair-every).
+Each pair that the cable cut is asked for by one frame at a time, so the frames lost are of those with which it was
+asked for. What notices is in the first alone: agents send a v2c trap. Otherwise `tagloom run` looks every 5 s
+(--repair-every).
 """
 
 from __future__ import annotations
@@ -88,10 +90,12 @@ def measure_run(home: Path, means: str, off: list[tuple[str, str]]) -> dict[str,
         switch = fabric.switches[link.a]
         cut = over(home, link)
         began = last = time.monotonic()
+        sent = lost = 0
         process.fault(home / "lab", switch.name, "cable", port=of(switch).port_name(link.a_port))
         while '"repaired"' not in events.read_text() and '"repair-failed"' not in events.read_text():
-            if process.ping(home / "lab", pairs=cut)["lost"]:
-                last = time.monotonic()
+            missed = process.ping(home / "lab", pairs=cut)["lost"]
+            last = time.monotonic() if missed else last
+            sent, lost = sent + len(cut), lost + missed
             time.sleep(PAUSE_SECONDS)
         ended = time.monotonic()
         run.send_signal(signal.SIGINT)
@@ -104,6 +108,8 @@ def measure_run(home: Path, means: str, off: list[tuple[str, str]]) -> dict[str,
         "cable": " - ".join(link_ends(fabric, 0)),
         "pairs_cut": len(cut),
         "pairs": len(fabric.hosts) * (len(fabric.hosts) - 1),
+        "frames": sent,
+        "frames_lost": lost,
         "last_pair_seconds": round(last - began, 2),
         "command_seconds": round(ended - began, 2),
     }
@@ -120,10 +126,11 @@ def measure(home: Path, build: Path) -> dict[str, object]:
     cut = process.ping(home / "lab")["lost_pairs"]
     command = [sys.executable, "-m", "tagloom.cli", "repair", "-i", "lab", "--json"]
     with (home / "said").open("w") as out, subprocess.Popen(command, cwd=home, stdout=out) as repair:
-        last = math.nan
+        last, sent, lost = math.nan, 0, 0
         while repair.poll() is None:
-            if process.ping(home / "lab", pairs=cut)["lost"]:
-                last = time.monotonic()
+            missed = process.ping(home / "lab", pairs=cut)["lost"]
+            last = time.monotonic() if missed else last
+            sent, lost = sent + len(cut), lost + missed
             time.sleep(PAUSE_SECONDS)
     ended, said = time.monotonic(), (home / "said").read_text("utf-8")
     if repair.returncode or process.ping(home / "lab")["lost"]:
@@ -136,6 +143,8 @@ def measure(home: Path, build: Path) -> dict[str, object]:
         "cable": name,
         "pairs_cut": len(cut),
         "pairs": len(planned.fabric.hosts) * (len(planned.fabric.hosts) - 1),
+        "frames": sent,
+        "frames_lost": lost,
         "last_pair_seconds": round(last - began, 1),
         "command_seconds": round(ended - began, 1),
     }
