@@ -156,10 +156,10 @@ def repair(
             done, first = _finish(context, found, done, options)
             known, runs = None, what_runs(context)
             last = runs.state
-    told: Assessment | None = None
+    counted: Assessment | None = None
     for _ in range(ROUNDS + len(runs.known.switches)):
         found, known = known or assess(runs, whole, poll, options.hold_seconds), None
-        told = found if told is None or not _same_but_for_parts_left_out(told, found) else told
+        counted = found if counted is None or not _same_but_for_parts_left_out(counted, found) else counted
         wanted = found.wanted
         if not found.to_do or (tried is not None and same_target(wanted.fabric, tried)):
             break
@@ -168,8 +168,8 @@ def repair(
         acted = _act(context, found, options, at_once)
         result, last = acted.result, acted.state
         if done.result is None:  # switches that are left out were not read
-            asked = {switch.name for switch in wanted.fabric.live}
-            first = {**first, **{name: held for name, held in acted.read.items() if name in asked}}
+            live = {switch.name for switch in wanted.fabric.live}
+            first = {**first, **{name: held for name, held in acted.read.items() if name in live}}
         tried = wanted.fabric
         done = _reported(done, runs, wanted, acted)
         if options.propose:
@@ -179,7 +179,7 @@ def repair(
             break
         runs = acted.runs or what_runs(context)
     seconds = time.monotonic() - began if done.means else 0.0
-    return replace(_counted(done, told or found, first, last), seconds=seconds)
+    return replace(_counted(done, counted or found, first, last), seconds=seconds)
 
 
 def _same_but_for_parts_left_out(earlier: Assessment, later: Assessment) -> bool:
