@@ -21,7 +21,7 @@ from tagloom.adapters.history import History
 from tagloom.adapters.measurements import Measurements
 from tagloom.adapters.meters_csv import read_samples
 from tagloom.adapters.timetable_memory import TimetableMemory
-from tagloom.apply.build import duplicates_allowed, proven_texts
+from tagloom.apply.build import GIVEN_BACK, duplicates_allowed, ports_of, proven_texts
 from tagloom.apply.journal import Journal
 from tagloom.apply.lock import holder
 from tagloom.cli.bootstrapping import user_key_in
@@ -406,6 +406,8 @@ def make(home: Path) -> None:
         words = {"name": "1", "kind": "apply", "fabric": "ring", "source": "b", "command": "c", "operator": "o"}
         run = file.begin(**words, waves=1, proven=True, order=home / "c")
         file.wave_journal(run.id, 1, "s0").intend(["vlan 2"], "a", "b")
+    (home / "back").mkdir()
+    (home / "back" / GIVEN_BACK).write_text('{"ports": {"s0": [20, 21], "s1": []}}\n')
     for name in ("journal.db", "h.db", "f.db", "state.db", "kept.db"):
         with contextlib.closing(sqlite3.connect(home / name)) as file:
             file.execute("PRAGMA journal_mode = DELETE")
@@ -421,6 +423,7 @@ READERS = (
     Reader("configuration of Comware", "comware.cfg", lambda: read_text_of("hpe-5130-24g-4sfp", Path("comware.cfg"))),
     Reader("configuration of Huawei", "huawei.cfg", lambda: read_text_of("huawei-s5731-s24t4x", Path("huawei.cfg"))),
     Reader("configuration of EOS", "eos.cfg", lambda: read_text_of("arista-7050tx-64", Path("eos.cfg"))),
+    Reader("ports given back", "back/given-back.json", lambda: ports_of(Path("back"), read_fabric(Path("f.yml")))),
     Reader("rollout", "r/rollout.json", lambda: (waves.read_sequence(Path("r")), waves.downtime(Path("r")))),
     Reader("rollout for a forecast", "r/rollout.json", command("predict c --rollout r")),
     Reader("settings", "s.json", command("plan f.yml --settings s.json -o p --no-texts")),
