@@ -25,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,8 @@ from tagloom.platforms.port_names import link_ends
 from tagloom.read import format_family, read_fabric
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tagloom.records.fabric import Link
 
 DELAY_SECONDS = 0.02
@@ -61,6 +64,25 @@ def over(home: Path, link: Link) -> list[list[str]]:
     ends = [[fabric.switches[s].name, port] for s, port in ((link.a, link.a_port), (link.b, link.b_port))]
     paths = process.trace(home / "lab").items()
     return [pair.split() for pair, hops in paths if any([switch, out] in ends for switch, _, out in hops)]
+
+
+@dataclass
+class Probe:
+    """Pairs that are asked for again and again: when a frame was last lost, the frames sent, and those lost."""
+
+    home: Path
+    pairs: list[list[str]]
+    last: float
+    sent: int = 0
+    lost: int = 0
+
+    def until(self, done: Callable[[], bool]) -> None:
+        """Ask for each pair by one frame at a time, with a pause between, until something is done."""
+        while not done():
+            missed = process.ping(self.home / "lab", pairs=self.pairs)["lost"]
+            self.last = time.monotonic() if missed else self.last
+            self.sent, self.lost = self.sent + len(self.pairs), self.lost + missed
+            time.sleep(PAUSE_SECONDS)
 
 
 def measure_run(home: Path, means: str, off: list[tuple[str, str]]) -> dict[str, object]:
@@ -89,14 +111,11 @@ def measure_run(home: Path, means: str, off: list[tuple[str, str]]) -> dict[str,
         link = fabric.links[0]
         switch = fabric.switches[link.a]
         cut = over(home, link)
-        began = last = time.monotonic()
-        sent = lost = 0
+        began = time.monotonic()
         process.fault(home / "lab", switch.name, "cable", port=of(switch).port_name(link.a_port))
-        while '"repaired"' not in events.read_text() and '"repair-failed"' not in events.read_text():
-            missed = process.ping(home / "lab", pairs=cut)["lost"]
-            last = time.monotonic() if missed else last
-            sent, lost = sent + len(cut), lost + missed
-            time.sleep(PAUSE_SECONDS)
+        ends = ('"repaired"', '"repair-failed"')
+        probe = Probe(home, cut, began)
+        probe.until(lambda: any(end in events.read_text() for end in ends))
         ended = time.monotonic()
         run.send_signal(signal.SIGINT)
     page = next(each for each in map(json.loads, events.read_text().splitlines()) if "means" in each)
@@ -108,9 +127,9 @@ def measure_run(home: Path, means: str, off: list[tuple[str, str]]) -> dict[str,
         "cable": " - ".join(link_ends(fabric, 0)),
         "pairs_cut": len(cut),
         "pairs": len(fabric.hosts) * (len(fabric.hosts) - 1),
-        "frames": sent,
-        "frames_lost": lost,
-        "last_pair_seconds": round(last - began, 2),
+        "frames": probe.sent,
+        "frames_lost": probe.lost,
+        "last_pair_seconds": round(probe.last - began, 2),
         "command_seconds": round(ended - began, 2),
     }
 
@@ -126,12 +145,8 @@ def measure(home: Path, build: Path) -> dict[str, object]:
     cut = process.ping(home / "lab")["lost_pairs"]
     command = [sys.executable, "-m", "tagloom.cli", "repair", "-i", "lab", "--json"]
     with (home / "said").open("w") as out, subprocess.Popen(command, cwd=home, stdout=out) as repair:
-        last, sent, lost = math.nan, 0, 0
-        while repair.poll() is None:
-            missed = process.ping(home / "lab", pairs=cut)["lost"]
-            last = time.monotonic() if missed else last
-            sent, lost = sent + len(cut), lost + missed
-            time.sleep(PAUSE_SECONDS)
+        probe = Probe(home, cut, math.nan)
+        probe.until(lambda: repair.poll() is not None)
     ended, said = time.monotonic(), (home / "said").read_text("utf-8")
     if repair.returncode or process.ping(home / "lab")["lost"]:
         raise SystemExit(f"not repaired: {said}")
@@ -143,9 +158,9 @@ def measure(home: Path, build: Path) -> dict[str, object]:
         "cable": name,
         "pairs_cut": len(cut),
         "pairs": len(planned.fabric.hosts) * (len(planned.fabric.hosts) - 1),
-        "frames": sent,
-        "frames_lost": lost,
-        "last_pair_seconds": round(last - began, 1),
+        "frames": probe.sent,
+        "frames_lost": probe.lost,
+        "last_pair_seconds": round(probe.last - began, 1),
         "command_seconds": round(ended - began, 1),
     }
 

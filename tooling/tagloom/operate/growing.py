@@ -94,8 +94,8 @@ def with_ports_back(
     It is written among the files of a site's runs, and proven there.
     """
     fabric = prepared.fabric
-    lost = {switch.name: set(had.get(switch.name, ())) for switch in fabric.live}
-    back = {name: sorted(ports.difference(owned_ports((fabric,), name))) for name, ports in lost.items()}
+    names = [switch.name for switch in fabric.live]
+    back = {name: sorted({*had.get(name, ())}.difference(owned_ports((fabric,), name))) for name in names}
     if not any(back.values()):
         return prepared
     directory = context.site.directory("growth") / "build"

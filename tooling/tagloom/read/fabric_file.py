@@ -174,10 +174,9 @@ class _Reader:
                         expected, actual = expected_key(path), repr(path[-1])
                     in_bare = path[0] == "networks" and len(path) > 2 and path[1] in bare
                     self.find((*path[:2], *path[3:]) if in_bare else path, expected, actual)
-                    if path[0] == "shape" and not unknown:
-                        self._shape_unreadable = True
-                        raw = {key: value for key, value in raw.items() if key != "shape"}
-                    raw = _without(raw, path[:2] if in_bare else path)
+                    shapeless = path[0] == "shape" and not unknown
+                    self._shape_unreadable |= shapeless
+                    raw = _without(raw, path[:1] if shapeless else path[:2] if in_bare else path)
         return None
 
     def fabric(self, form: FabricForm) -> Fabric | None:
@@ -185,13 +184,12 @@ class _Reader:
         self._model(("model",), form.model)
         draft = _Draft()
         self._reserved(form, draft)
-        if self._shape_unreadable or (form.shape is not None and not self._family(form, form.shape, draft)):
-            # what needs the family's switches cannot be told
-            self._named_switches(form, draft)
+        shaped = not self._shape_unreadable and (form.shape is None or self._family(form, form.shape, draft))
+        self._named_switches(form, draft)
+        if not shaped:  # what needs the family's switches cannot be told
             for name, part in form.hosts.items():
                 self._addresses(("hosts", name), part or HostForm(), ())
             return None
-        self._named_switches(form, draft)
         self._firmware_and_site(form, draft)
         self._renamed(form, draft)
         for name in draft.reserved.keys() - draft.switches.keys():

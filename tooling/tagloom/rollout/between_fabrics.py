@@ -303,9 +303,7 @@ def _proven_waves(
                 raise PlanError(rule, witness, _IN_ONE_GO, (AT_ONCE,))
         proof, lines = decides.wave(here, state)
         judged = services(other, transient_ports=ports, transient_tags=tags).verify(state)
-        for found in (*proof.findings, *judged.findings):
-            rule = "every line of a rollout must be proven"
-            raise PlanError(rule, f"wave {step.name}: {found}", _IN_ONE_GO, (AT_ONCE,))
+        _refuse_unproven(step.name, (*proof.findings, *judged.findings))
         if not judged.proven:
             witness = f"wave {step.name}: unreachable pairs"
             raise PlanError("every wave of a rollout must prove", witness, _IN_ONE_GO, (AT_ONCE,))
@@ -313,6 +311,13 @@ def _proven_waves(
         waves.append(replace(wave, fabrics=(fabric, other), assumptions=behind))
         here, fabric = state, other
     return waves
+
+
+def _refuse_unproven(name: str, findings: Collection[Finding]) -> None:
+    """Raise PlanError for the first finding of a wave's proof."""
+    for found in findings:
+        rule = "every line of a rollout must be proven"
+        raise PlanError(rule, f"wave {name}: {found}", _IN_ONE_GO, (AT_ONCE,))
 
 
 def _from_end_to_end(fabrics: FabricPair, waves: list[Wave], services: ServicesOf) -> list[Wave]:
@@ -332,9 +337,7 @@ def _from_end_to_end(fabrics: FabricPair, waves: list[Wave], services: ServicesO
             terms = wave.assumptions
             decides = services(one, after, transient_ports=terms.transient_ports, transient_tags=terms.transient_tags)
             proof, _ = decides.wave(wave.before, wave.state, terms)
-            for finding in proof.findings:
-                rule = "every line of a rollout must be proven"
-                raise PlanError(rule, f"wave {wave.name}: {finding}", _IN_ONE_GO, (AT_ONCE,))
+            _refuse_unproven(wave.name, proof.findings)
         found[at] = replace(wave, fabrics=pair)
     return found
 
