@@ -10,8 +10,8 @@ detour    PVIDs changed, of a plan with --protect link
 replan    paths planned anew over links that are on
 wake      all parallel links are off: the one beside the broken one is switched on
 
-Each pair that the cable cut is asked for by one frame at a time, so the frames lost are of those with which it was
-asked for. What notices is in the first alone: agents send a v2c trap. Otherwise `tagloom run` looks every 5 s
+Each pair that the cable cut is asked for by one frame at a time, every 0.1 s (0.25 s at 64 switches, where the frames
+of all of them would take a third of the rack's time), so the frames lost are of those with which it was asked for. What notices is in the first alone: agents send a v2c trap. Otherwise `tagloom run` looks every 5 s
 (--repair-every).
 """
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 DELAY_SECONDS = 0.02
 TRAPS = ("127.0.0.1", 20163)
-PAUSE_SECONDS = 0.1  # between two times that pairs are asked for
+PAUSE_SECONDS = {16: 0.1, 64: 0.25}  # between two times that pairs are asked for
 SETTLED_SECONDS = {16: 30.0, 64: 120.0}  # in which sessions are opened, and detours proven
 ROOT = Path(__file__).parent.parent
 
@@ -73,6 +73,7 @@ class Probe:
     home: Path
     pairs: list[list[str]]
     last: float
+    pause: float
     sent: int = 0
     lost: int = 0
 
@@ -82,7 +83,7 @@ class Probe:
             missed = process.ping(self.home / "lab", pairs=self.pairs)["lost"]
             self.last = time.monotonic() if missed else self.last
             self.sent, self.lost = self.sent + len(self.pairs), self.lost + missed
-            time.sleep(PAUSE_SECONDS)
+            time.sleep(self.pause)
 
 
 def measure_run(home: Path, means: str, off: list[tuple[str, str]]) -> dict[str, object]:
@@ -114,7 +115,7 @@ def measure_run(home: Path, means: str, off: list[tuple[str, str]]) -> dict[str,
         began = time.monotonic()
         process.fault(home / "lab", switch.name, "cable", port=of(switch).port_name(link.a_port))
         ends = ('"repaired"', '"repair-failed"')
-        probe = Probe(home, cut, began)
+        probe = Probe(home, cut, began, PAUSE_SECONDS[len(fabric.switches)])
         probe.until(lambda: any(end in events.read_text() for end in ends))
         ended = time.monotonic()
         run.send_signal(signal.SIGINT)
@@ -145,7 +146,7 @@ def measure(home: Path, build: Path) -> dict[str, object]:
     cut = process.ping(home / "lab")["lost_pairs"]
     command = [sys.executable, "-m", "tagloom.cli", "repair", "-i", "lab", "--json"]
     with (home / "said").open("w") as out, subprocess.Popen(command, cwd=home, stdout=out) as repair:
-        probe = Probe(home, cut, math.nan)
+        probe = Probe(home, cut, math.nan, PAUSE_SECONDS[len(planned.fabric.switches)])
         probe.until(lambda: repair.poll() is not None)
     ended, said = time.monotonic(), (home / "said").read_text("utf-8")
     if repair.returncode or process.ping(home / "lab")["lost"]:

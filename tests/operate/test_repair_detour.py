@@ -67,7 +67,7 @@ def runs_of(build, templates, state=None):
 
 
 def around(build, detour):
-    found = dead_for(build.fabric, detour)
+    found = dead_for(build.fabric, detour.dead)
     assert detour_for(build, found) == detour
     return target(build.fabric, build.fabric, build.fabric, found).fabric
 

@@ -13,6 +13,7 @@ from tagloom.operate import apply, prepare, waves
 from tagloom.operate.interrupting import SHOWN
 from tagloom.operate.repair_detour import detour_wave, rejoin_waves, write_detour
 from tagloom.operate.repair_runs import FOLDER, assess, what_runs
+from tagloom.operate.repair_spare import Spare, spare_wave
 from tagloom.operate.repair_target import island_pairs, joined_pairs, same_target
 from tagloom.pipeline.files import write_build
 from tagloom.pipeline.planning import plan
@@ -35,12 +36,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tagloom.operate.prepare import PreparedChange
-    from tagloom.operate.repair_detour import DetourWave
+    from tagloom.operate.ready_waves import ReadyWaves
     from tagloom.operate.repair_runs import Assessment, Poll, Runs
     from tagloom.operate.repair_target import Target
     from tagloom.operate.waves import ApplyContext, Survey
     from tagloom.records.build import Build
     from tagloom.records.dead_parts import DeadParts
+    from tagloom.records.detours import Detour
     from tagloom.records.fabric import Fabric
     from tagloom.records.routes import Routes
     from tagloom.records.switch_state import FabricState
@@ -119,16 +121,17 @@ class RepairOptions:
 
 @dataclass(frozen=True)
 class AtOnce:
-    """What a repair need not wait for: what was found dead, detours that are proven."""
+    """What a repair need not wait for: what was found dead, detours and spares that are proven."""
 
     found: Assessment | None = None
-    ready: Mapping[tuple[str, ...], DetourWave] = field(default_factory=dict)
+    ready: Mapping[tuple[str, ...], ReadyWaves] = field(default_factory=dict)
 
-    def ready_for(self, found: Assessment) -> DetourWave | None:
-        """Return the proven wave for what is dead, None where it was proven from another state than what runs now."""
-        if self.found is None or found.detour is None or found.runs is not self.found.runs:
+    def ready_for(self, found: Assessment) -> ReadyWaves | None:
+        """Return the proven waves for what is dead, None where they were proven from another state than runs now."""
+        way = found.beforehand
+        if self.found is None or way is None or found.runs is not self.found.runs:
             return None
-        wave = self.ready.get(found.detour.dead)
+        wave = self.ready.get(way.dead)
         return wave if wave is not None and same_target(wave.build.fabric, found.wanted.fabric) else None
 
 
@@ -217,7 +220,7 @@ def _keep_home(context: ApplyContext, runs: Runs) -> None:
 class _Done:
     """What came of a push, what was read before it, what shall run, and by which means.
 
-    `runs` is what runs after it, where that is known without asking the journal.
+    `runs` is what runs after it, where that is known without asking the journal. `beside`: a spare does it.
     """
 
     result: apply.Result
@@ -225,29 +228,35 @@ class _Done:
     state: FabricState
     means: str
     runs: Runs | None = None
+    beside: bool = False
 
 
-def _may_take_detour(found: Assessment, options: RepairOptions) -> bool:
-    """Return whether a detour may be taken without a look at all switches: from the build that it was proven with."""
-    return found.detour is not None and found.runs.at_home and not options.propose
+def waves_around(runs: Runs, fabric: Fabric, way: Detour | Spare, templates: Path) -> ReadyWaves | None:
+    """Return the proven waves of a detour or a spare from what runs, None where they do not prove."""
+    if isinstance(way, Spare):
+        return spare_wave(runs, fabric, way, templates)
+    return detour_wave(runs, fabric, way, templates)
 
 
-def _take_detour(context: ApplyContext, found: Assessment, at_once: AtOnce | None) -> _Done | None:
-    """Send a detour to the switches that it changes, and read no others; None where that sends nothing.
+def _take_known(context: ApplyContext, found: Assessment, at_once: AtOnce | None) -> _Done | None:
+    """Send a detour, or a spare, to the switches that it changes, and read no others; None where nothing is sent.
 
     What it was proven from is asked of those switches as of every push: they must hold what the last run has left on
     them. What may have changed on others by hand is for the regular look, which follows where this does not do.
     """
-    assert found.detour is not None  # noqa: S101 - asked before
+    way = found.beforehand
+    assert way is not None  # noqa: S101 - asked before
     runs, templates = found.runs, context.site.share / "templates"
     ready = at_once.ready_for(found) if at_once is not None else None
-    wave = ready or detour_wave(runs, found.wanted.fabric, found.detour, templates)
-    if wave is None:
-        return None
-    return _sent(context, runs, wave, "detour")
+    waves = ready or waves_around(runs, found.wanted.fabric, way, templates)
+    return _sent(context, runs, waves, way) if waves is not None else None
 
 
-def _way_home(found: Assessment, templates: Path) -> DetourWave | None:
+def _means(way: Detour | Spare | None) -> str:
+    return "wake" if isinstance(way, Spare) else "detour" if way is not None else "replan"
+
+
+def _way_home(found: Assessment, templates: Path) -> ReadyWaves | None:
     """Return the waves that lead home from a detour round a switch under pinned; None where that is not so.
 
     The switch must hold what it held before it died, and the others what the detour left there: else the regular way,
@@ -261,24 +270,24 @@ def _way_home(found: Assessment, templates: Path) -> DetourWave | None:
 def _by_known_waves(
     context: ApplyContext, found: Assessment, options: RepairOptions, at_once: AtOnce | None
 ) -> _Done | None:
-    """Take a detour, or the way home from one round a switch, or only look at it; None where that does not do."""
-    if _may_take_detour(found, options) and (taken := _take_detour(context, found, at_once)) is not None:
+    """Take a detour, a spare, or the way home from a detour round a switch, or only look at it; None if it won't do."""
+    way, runs, templates = found.beforehand, found.runs, context.site.share / "templates"
+    if way is not None and not options.propose and (taken := _take_known(context, found, at_once)) is not None:
         return taken
-    runs, templates = found.runs, context.site.share / "templates"
-    if runs.home.assignment != "pinned":
-        return None
-    wave, means = _way_home(found, templates), "replan"
-    if options.propose and found.detour is not None and found.dead.switches and runs.at_home:
-        wave, means = detour_wave(runs, found.wanted.fabric, found.detour, templates), "detour"
+    wave = _way_home(found, templates) if runs.home.assignment == "pinned" else None
+    in_waves = isinstance(way, Spare) or (found.dead.switches and runs.home.assignment == "pinned")
+    if options.propose and way is not None and in_waves:
+        wave = waves_around(runs, found.wanted.fabric, way, templates)
     looked = _as_left(context, wave) if wave is not None else None
     if wave is None or looked is None:
         return None
     if options.propose:
-        return _Done(apply.Result(looked.outcomes), looked.read, wave.change.after, means)
-    return _sent(context, runs, wave, means)
+        result = apply.Result(looked.outcomes)
+        return _Done(result, looked.read, wave.change.after, _means(way), beside=isinstance(way, Spare))
+    return _sent(context, runs, wave, None)
 
 
-def _as_left(context: ApplyContext, wave: DetourWave) -> Survey | None:
+def _as_left(context: ApplyContext, wave: ReadyWaves) -> Survey | None:
     """Return what all switches hold, changed by the waves or not; None unless it is what these begin with."""
     sequence = wave.write(context.site.share / "templates", context.site.directory("look") / "rollout")
     looked = apply.look(context, sequence, 0)
@@ -286,8 +295,9 @@ def _as_left(context: ApplyContext, wave: DetourWave) -> Survey | None:
     return None if progress.findings or progress.unread else looked
 
 
-def _sent(context: ApplyContext, runs: Runs, wave: DetourWave, means: str) -> _Done | None:
+def _sent(context: ApplyContext, runs: Runs, wave: ReadyWaves, way: Detour | Spare | None) -> _Done | None:
     """Send proven waves to the switches that they change, and read no others; None where that sends nothing."""
+    means = _means(way)
     sequence = wave.write(context.site.share / "templates", context.site.directory(means) / "rollout")
     source = (context.site.home / FOLDER / "build").absolute()
     run, sequence = context.begin(sequence, "apply", str(source))
@@ -297,7 +307,8 @@ def _sent(context: ApplyContext, runs: Runs, wave: DetourWave, means: str) -> _D
     run, state = context.journal.run(run.id), sequence.states[-1]
     home = context.site.home / FOLDER / "home"
     now = replace(runs, run=run, fabric=wave.build.fabric, state=state, directory=home, ours=True, texts={})
-    return _Done(apply.Result(outcomes, run), {}, state, means, now if outcomes.good else None)
+    after = now if outcomes.good else None
+    return _Done(apply.Result(outcomes, run), {}, state, means, after, isinstance(way, Spare))
 
 
 def _gone_on(context: ApplyContext, found: Assessment, options: RepairOptions) -> _Done | None:
@@ -454,7 +465,7 @@ def _written(
     )
     if not proof.proven:
         raise PlanError("a repair must prove before it is pushed", str(proof.findings[0]), "tagloom plan")
-    write_build(build, proof, texts, directory)
+    write_build(replace(build, load_bound=0.0), proof, texts, directory)  # a better bound takes longer than the plan
 
 
 def _with_ids_of(state: FabricState, home: FabricState) -> FabricState:
@@ -475,7 +486,9 @@ def _reported(done: Repair, runs: Runs, wanted: Target, acted: _Done) -> Repair:
     """Add a push to what was done."""
     fabric = runs.home.fabric
     woken = tuple(link_name(fabric, i) for i in sorted(wanted.woken))
-    if woken:
+    if woken and acted.beside:
+        why = "a parallel link that was off takes the place of what is dead"
+    elif woken:
         why = "links that were off are switched on for ways around what is dead"
     elif acted.means == "detour":
         why = "a detour around what is dead was installed beforehand"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagloom.operate.waves import WaveSequence, digests
-from tagloom.pipeline.files import write_build, write_rollout
+from tagloom.operate.ready_waves import ReadyWaves, texts_of_changed
+from tagloom.pipeline.files import write_build
 from tagloom.pipeline.proving import proof_services, prove
 from tagloom.platforms.port_names import link_ends, parts_at
 from tagloom.records.dead_parts import DeadParts
@@ -17,11 +17,11 @@ from tagloom.records.host_entries import without_entries
 from tagloom.records.rollout import Rollout, Wave
 from tagloom.records.switch_state import dead_states
 from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
-from tagloom.render import parse, render
+from tagloom.render import render
 from tagloom.verify import Plan, verify, working_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection
     from pathlib import Path
 
     from tagloom.operate.repair_runs import Runs
@@ -44,9 +44,9 @@ def detour_for(home: Build, dead: DeadParts) -> Detour | None:
     return next((each for each in home.detours if set(each.dead) == parts), None)
 
 
-def dead_for(fabric: Fabric, detour: Detour) -> DeadParts:
-    """Return what is dead where a detour is for it: one link, or one switch with its links."""
-    links, switches, _ = parts_at(fabric, detour.dead)
+def dead_for(fabric: Fabric, parts: Collection[str]) -> DeadParts:
+    """Return what is dead where a detour or a spare is for it: one link, by its ends, or one switch with its links."""
+    links, switches, _ = parts_at(fabric, parts)
     beside = {i for i, link in enumerate(fabric.links) if link.up and {link.a, link.b} & set(switches)}
     return DeadParts(frozenset(links) | beside, frozenset(switches))
 
@@ -76,42 +76,7 @@ def _taken(home: Build, fabric: Fabric, detour: Detour, state: FabricState) -> B
     return replace(home, fabric=fabric, routes=routes, state=state, load_bound=0.0, detours=(), protection=None)
 
 
-@dataclass(frozen=True)
-class DetourWave:
-    """A detour as the waves that take it from what runs, proven, and the text of every state in them.
-
-    It is one, and under pinned another where floods are to take another tree. `texts` are by the identity of the state;
-    `text_characters` counts what those have that the waves alone need.
-    """
-
-    build: Build
-    change: Rollout
-    texts: Mapping[int, str]
-    text_characters: int
-
-    def write(self, templates: Path, directory: Path) -> WaveSequence:
-        """Write it as a rollout, and return that."""
-
-        def known(fabric: Fabric, state: FabricState, _templates: Path) -> dict[str, str]:
-            return {switch.name: self.texts[id(state[switch.name])] for switch in fabric.live}
-
-        write_rollout(self.build, self.change, templates, directory, known)
-        fabric, waves = self.build.fabric, self.change.waves
-        states = (self.change.before, *(wave.state for wave in waves))
-        return WaveSequence(
-            directory,
-            fabric,
-            states,
-            tuple(wave.name for wave in waves),
-            tuple(wave.drain_seconds for wave in waves),
-            (False,) * len(waves),
-            tuple(wave.assumptions for wave in waves),
-            self.build.duplicates_allowed,
-            digests([known(fabric, state, templates) for state in states], fabric),
-        )
-
-
-def detour_wave(runs: Runs, fabric: Fabric, detour: Detour, templates: Path) -> DetourWave | None:
+def detour_wave(runs: Runs, fabric: Fabric, detour: Detour, templates: Path) -> ReadyWaves | None:
     """Return the waves that take a detour from what runs, the build without repairs; None where they do not prove.
 
     Nothing but PVIDs of hosts changes, one line each, so that a frame goes wholly by the paths before or by those
@@ -133,7 +98,7 @@ def detour_wave(runs: Runs, fabric: Fabric, detour: Detour, templates: Path) -> 
     here, before = runs.state, {**runs.state, **dead_states(fabric)}
     for name, why, part in _parts(detour):
         there = taken(here, fabric, part)
-        lines = _texts_of_changed(here, there, fabric, templates)
+        lines = texts_of_changed(here, there, fabric, templates)
         if lines is None:
             return None
         proof, felt = services.wave(here, there, AS_PLANNED if whole else kept)
@@ -153,10 +118,10 @@ def detour_wave(runs: Runs, fabric: Fabric, detour: Detour, templates: Path) -> 
     change = Rollout("detour", before, waves[-1].state, tuple(waves), first, last)
     build = _taken(home, fabric, detour, waves[-1].state)
     count = sum(map(len, texts.values()))
-    return DetourWave(build, change, {id(before[name]): text for name, text in runs.texts.items()} | texts, count)
+    return ReadyWaves(build, change, {id(before[name]): text for name, text in runs.texts.items()} | texts, count)
 
 
-def rejoin_waves(runs: Runs, templates: Path) -> DetourWave | None:
+def rejoin_waves(runs: Runs, templates: Path) -> ReadyWaves | None:
     """Return the waves home from a detour round a switch under pinned, once it is back with what it held before.
 
     Floods keep the tree that they took, and go to the switch by one of its links: it ceases to flood the others in a
@@ -187,7 +152,7 @@ def rejoin_waves(runs: Runs, templates: Path) -> DetourWave | None:
         reason = f"paths go home from a detour around {name}: {home.routes.reason}"
         build = replace(home, state=there, routes=replace(home.routes, reason=reason), detours=(), protection=None)
         change = Rollout("rejoin", here, there, waves, first, last)
-        return DetourWave(build, change, texts, sum(map(len, texts.values())))
+        return ReadyWaves(build, change, texts, sum(map(len, texts.values())))
     return None
 
 
@@ -250,16 +215,6 @@ def _parts(detour: Detour) -> list[tuple[str, str, Detour]]:
     if any(on for ports in detour.floods.values() for on in ports.values()):
         parts.append(("floods", f"floods take another tree around {dead}", replace(detour, pvids={}, entries={})))
     return parts
-
-
-def _texts_of_changed(
-    before: FabricState, after: FabricState, fabric: Fabric, templates: Path
-) -> dict[str, str] | None:
-    """Return the texts of the switches that change; None where none does, or one does not read back as it is."""
-    moved = [name for name, state in after.items() if state is not before[name]]
-    less = replace(fabric, switches=tuple(replace(s, up=s.up and s.name in moved) for s in fabric.switches))
-    lines = render(less, after, templates)
-    return lines if moved and parse(less, lines)[0] == {**after, **dead_states(less)} else None
 
 
 def _serves_all_but_given(home: Build, fabric: Fabric, after: FabricState) -> bool:

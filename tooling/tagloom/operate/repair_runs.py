@@ -11,6 +11,7 @@ from tagloom.apply.build import build_of
 from tagloom.apply.run_states import DONE
 from tagloom.errors import DeviceError, Finding, InputError, PlanError
 from tagloom.operate.repair_detour import detour_for
+from tagloom.operate.repair_spare import spare_for
 from tagloom.operate.repair_target import same_target, target
 from tagloom.pipeline.files import read_build
 from tagloom.pipeline.planning import plan
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from tagloom.apply.journal import Journal, Run
+    from tagloom.operate.repair_spare import Spare
     from tagloom.operate.repair_target import Target
     from tagloom.operate.waves import ApplyContext
     from tagloom.records.build import Build
@@ -72,7 +74,8 @@ class Runs:
 class Assessment:
     """What is dead in what runs, and what shall run instead, `wanted`; `whole` has the links that sleep up as well.
 
-    `detour` is what the build without repairs has for what is dead. `waiting` are switches that are back and count as
+    `detour` is what the build without repairs has for what is dead, `spare` the parallel link that is off and may take
+    the place of the one that is dead. `waiting` are switches that are back and count as
     dead until those before them are readmitted.
     """
 
@@ -82,6 +85,12 @@ class Assessment:
     wanted: Target
     detour: Detour | None = None
     waiting: frozenset[int] = frozenset()
+    spare: Spare | None = None
+
+    @property
+    def beforehand(self) -> Detour | Spare | None:
+        """Return what leads around what is dead by few lines, known beforehand; from the build without repairs."""
+        return (self.detour or self.spare) if self.runs.at_home else None
 
     @property
     def to_do(self) -> bool:
@@ -126,7 +135,9 @@ def assess(runs: Runs, whole: Fabric, poll: Poll, hold_seconds: float) -> Assess
         around = target(home, home, home, dead)
         if any(same_target(runs.fabric, each) for each in (home, around.fabric)):
             return Assessment(runs, asleep_too, dead, around, detour, waiting)
-    return Assessment(runs, asleep_too, dead, target(home, runs.fabric, asleep_too, dead), waiting=waiting)
+    wanted = target(home, runs.fabric, asleep_too, dead)
+    spare = spare_for(home, asleep_too, dead.links, wanted) if not dead.switches else None
+    return Assessment(runs, asleep_too, dead, wanted, waiting=waiting, spare=spare)
 
 
 def assess_ends(
@@ -137,7 +148,7 @@ def assess_ends(
     poll: PollSome,
     hold_seconds: float,
 ) -> Assessment | None:
-    """Return what switches that tell of something show: one dead link that has a detour; None for anything else.
+    """Return what switches that tell of something show: one dead link that has a detour or a spare, else None.
 
     Only the `tellers` are read, those that join them meanwhile too; of all others stands what was seen `earlier`. A
     link is taken for dead that way where both of its switches are among them: of a switch that died, its neighbours
@@ -154,7 +165,8 @@ def assess_ends(
     fabric = runs.home.fabric
     ends = {fabric.switches[s].name for i in found.dead.links for s in (fabric.links[i].a, fabric.links[i].b)}
     known = {name for name, each in seen.items() if not each.error}
-    return found if found.detour is not None and found.to_do and not found.dead.switches and ends <= known else None
+    alone = found.to_do and not found.dead.switches and ends <= known
+    return found if alone and (found.detour or found.spare) is not None else None
 
 
 def _refuse_other_names(home: Fabric, whole: Fabric) -> None:

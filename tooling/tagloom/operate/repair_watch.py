@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tagloom.apply.abort import JOURNAL, at_work
 from tagloom.errors import InputError, TagloomError
 from tagloom.operate.one_way_links import OneWayLinks
-from tagloom.operate.repair import AtOnce, RepairOptions, repair
-from tagloom.operate.repair_detour import dead_for, detour_wave
+from tagloom.operate.repair import AtOnce, RepairOptions, repair, waves_around
+from tagloom.operate.repair_detour import dead_for
 from tagloom.operate.repair_runs import assess, assess_ends, what_runs
+from tagloom.operate.repair_spare import Spare, spares
 from tagloom.operate.repair_target import target
 from tagloom.platforms.port_names import link_name
+from tagloom.records.fabric_pair import alike
 from tagloom.records.timetable import DeadStatus
 
 if TYPE_CHECKING:
@@ -24,8 +26,8 @@ if TYPE_CHECKING:
 
     from tagloom.apply.pusher import DirectPusher
     from tagloom.apply.site import Site
+    from tagloom.operate.ready_waves import ReadyWaves
     from tagloom.operate.repair import Repair
-    from tagloom.operate.repair_detour import DetourWave
     from tagloom.operate.repair_runs import Assessment, Poll, Runs
     from tagloom.operate.waves import ApplyContext
     from tagloom.records.detours import Detour
@@ -53,9 +55,9 @@ class RepairWatch:
     `next_site` names each run; `context` takes the fabric's lock for one of them; `steady` is a clock nobody sets.
     `tell` takes a line for people, `note` every decision for the journal, `event` the same for a command of the
     operator's. `status` is how it stands. `direct` makes what reads and sends over open sessions, for each repair; else
-    Ansible does. While nothing is dead, the detours of what runs are proven one after the other, so that they need only
-    be sent. `notified` takes, from another thread, the names of switches that told of something: `poll_some` reads
-    these first.
+    Ansible does. While nothing is dead, the detours and spares of what runs are proven one after the other, so that
+    they need only be sent. `notified` takes, from another thread, the names of switches that told of something:
+    `poll_some` reads these first.
     """
 
     mode: str
@@ -85,8 +87,8 @@ class RepairWatch:
     _retry_seconds: float = FIRST_RETRY_SECONDS
     _said: str = ""
     _shown: Mapping[str, Observation] = field(default_factory=dict)  # by the last look at all
-    _ready: dict[tuple[str, ...], DetourWave] = field(default_factory=dict)
-    _unready: list[Detour] = field(default_factory=list)
+    _ready: dict[tuple[str, ...], ReadyWaves] = field(default_factory=dict)
+    _unready: list[Detour | Spare] = field(default_factory=list)
 
     def look(self) -> bool:
         """Look once and act; return whether something is dead or paths are not home, so that settings have to wait.
@@ -133,14 +135,15 @@ class RepairWatch:
         return assess_ends(runs, self.whole, self._shown, tellers, self.poll_some, self.hold_seconds)
 
     def _get_ready(self, runs: Runs, templates: Path) -> None:
-        """Prove some of the detours that what runs has installed, for as long as that holds nothing up."""
+        """Prove some of the detours and spares of what runs, for as long as that holds nothing up."""
         end = self.steady() + min(READY_SECONDS, self.every_seconds / 2)
         while self._unready and self.steady() < end and not self.notified:
-            detour = self._unready.pop()
-            home = runs.home.fabric
-            wave = detour_wave(runs, target(home, home, home, dead_for(home, detour)).fabric, detour, templates)
-            if wave is not None:
-                self._ready[detour.dead] = wave
+            way, home = self._unready.pop(), runs.home.fabric
+            whole = self.whole if isinstance(way, Spare) else home
+            around = target(home, home, whole, dead_for(home, way.dead))
+            waves = waves_around(runs, around.fabric, way, templates)
+            if waves is not None:
+                self._ready[way.dead] = waves
             if sum(each.text_characters for each in self._ready.values()) > READY_CHARACTERS:
                 self._unready.clear()  # the others are proven when they are needed
 
@@ -156,9 +159,17 @@ class RepairWatch:
                     self._runs = what_runs(context)
                 except InputError:
                     self._runs = None
-            self._ready, self._unready = {}, [*self._runs.home.detours] if self._runs is not None else []
+            self._ready, self._unready = {}, self._known_ways() if self._runs is not None and self._runs.at_home else []
             self._journal_at = max(each.stat().st_mtime_ns for each in path.parent.glob(f"{path.name}*"))
         return self._runs
+
+    def _known_ways(self) -> list[Detour | Spare]:
+        """Return the detours and spares of what runs; a detour goes before a spare for the same link."""
+        assert self._runs is not None  # noqa: S101 - it was read just now
+        home = self._runs.home
+        beside = spares(home.fabric, self.whole) if alike(self.whole, home.fabric) else []
+        covered = {each.dead for each in home.detours}
+        return [*(each for each in beside if each.dead not in covered), *home.detours]
 
     def _heed(self, found: Assessment) -> None:
         """Announce what died and what is back since the last look, and note how it stands."""

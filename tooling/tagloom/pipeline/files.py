@@ -69,13 +69,13 @@ def write_rollout(
     growth, own = change.growth, plan_of.fabric.templates
     fabric = plan_of.fabric if growth is None else growth.fabric.with_templates(own)
     payload = change.to_json()
-    judged = _Judged()
+    judged, written = _Judged(), _WrittenOnce(render, templates)
     with owned(directory, "rollout.json") as draft:
-        write_texts(draft / "before", render(fabric, change.before, templates))
+        write_texts(draft / "before", written(fabric, change.before))
         waves = []
         for number, wave in enumerate(change.waves, start=1):
             folder = f"waves/{number}"
-            write_texts(draft / folder, render(fabric, wave.state, templates))
+            write_texts(draft / folder, written(fabric, wave.state))
             sent = commands(fabric, wave)
             (draft / folder / "commands").mkdir()
             for name, lines in sent.items():
@@ -102,9 +102,25 @@ def write_rollout(
             + "\n",
             "utf-8",
         )
-        texts = render(target.fabric, target.state, templates)
+        texts = written(target.fabric, target.state)
         write_build(target, change.after_proof, texts, draft / "build")
     return payload
+
+
+class _WrittenOnce:
+    """The texts of states, each rendered once: most switches stay as they are from wave to wave."""
+
+    def __init__(self, render: Callable[[Fabric, FabricState, Path], dict[str, str]], templates: Path) -> None:
+        self._render, self._templates = render, templates
+        self._texts: dict[tuple[str, str, int], str] = {}
+
+    def __call__(self, fabric: Fabric, state: FabricState) -> dict[str, str]:
+        """Return the texts of a state, by the names of live switches."""
+        keys = {switch.name: (switch.name, switch.model, id(state[switch.name])) for switch in fabric.live}
+        new = {name for name, key in keys.items() if key not in self._texts}
+        less = replace(fabric, switches=tuple(replace(s, up=s.name in new) for s in fabric.switches))
+        self._texts |= {keys[name]: text for name, text in self._render(less, state, self._templates).items()}
+        return {name: self._texts[key] for name, key in keys.items()}
 
 
 class _Judged:

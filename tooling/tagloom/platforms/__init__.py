@@ -37,7 +37,7 @@ class PortWatts:
     like: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Platform:
     """What tagloom must know of a model; everything firmware may differ in is data here.
 

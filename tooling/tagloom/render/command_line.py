@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 from tagloom.records.lines import BOUNCES, Lines
@@ -52,6 +53,8 @@ class CommandLine(Protocol):
         """Return whether a line that changes nothing of the state is known to change no frame's way either."""
         ...
 
+
+_KEPT_TEXTS, _KEPT_CHARACTERS = 512, 1 << 16  # texts that are kept beside what they say, and the longest of them
 
 _KINDS: dict[str, CommandLine] = {"modes": Modes(), "shell": ShellCommands(), "menus": MenuCommands()}
 
@@ -110,4 +113,11 @@ def parse_configuration(platform: Platform, text: str) -> Parsed:
     of itself (`read_transcript`) are read; the latter raises InputError where it cannot be understood. Where two lines
     say different things of one cell, the later one counts, even if the earlier one was taken only at the end.
     """
+    return (_parsed_once if len(text) <= _KEPT_CHARACTERS else _parsed)(platform, text)
+
+
+def _parsed(platform: Platform, text: str) -> Parsed:
     return command_line(platform).parse(platform, text)
+
+
+_parsed_once = lru_cache(_KEPT_TEXTS)(_parsed)  # a rollout reads each of its texts several times
