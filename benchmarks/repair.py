@@ -11,8 +11,8 @@ replan    paths planned anew over links that are on
 wake      all parallel links are off: the one beside the broken one is switched on
 
 Each pair that the cable cut is asked for by one frame at a time, every 0.1 s (0.25 s at 64 switches, where the frames
-of all of them would take a third of the rack's time), so the frames lost are of those with which it was asked for. What notices is in the first alone: agents send a v2c trap. Otherwise `tagloom run` looks every 5 s
-(--repair-every).
+of all of them would take a third of the rack's time), so the frames lost are of those with which it was asked for. What
+notices is in the first alone: agents send a v2c trap. Otherwise `tagloom run` looks every 5 s (--repair-every).
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from fabrics import make_fabric
 from tagloom import platforms
 from tagloom.apply.build import read_waves
 from tagloom.apply.journal import Run
-from tagloom.apply.run_states import DONE
+from tagloom.apply.run_states import DONE, STOPPED
 from tagloom.operate.repair_detour import dead_for, detour_for, detour_wave, write_detour
 from tagloom.operate.repair_runs import Runs, assess_ends
 from tagloom.operate.repair_target import target
@@ -141,3 +141,27 @@ def test_a_link_of_which_both_ends_tell_is_known_to_be_dead_without_a_look_at_th
     found = assess_ends(runs, fabric, reading(fabric, ()), lambda: next(told, ()), poll, 300.0)
     assert (found and found.dead.links) == dead
     assert sorted(read) == sorted(asked)
+
+
+def test_a_link_with_a_spare_is_known_to_be_dead_so_too_and_its_way_is_known_from_the_build_without_repairs_alone(
+    templates,
+):
+    whole = make_fabric("ring", 4, model="powerconnect-5324", parallel=2)
+    off = {i for i, link in enumerate(whole.links) if link.parallel_link}
+    runs = runs_of(plan(whole.with_links_down(off), templates)[0], templates)
+    (dead,) = (i for i, link in enumerate(whole.links) if {link.a, link.b} == {1, 2} and i not in off)
+    shown = reading(whole, {dead})
+    run = Run(1, "r", "apply", "ring", "b", "apply b", "o", 0.0, DONE, "", 1, 1, True, None, 1.0)
+    for state in (DONE, STOPPED):
+        heard = iter([["s1", "s2"]])
+        at = replace(runs, run=replace(run, state=state))
+        found = assess_ends(
+            at,
+            whole,
+            reading(whole, ()),
+            lambda tell=heard: next(tell, ()),
+            lambda _, names: {n: shown[n] for n in names},
+            9.0,
+        )
+        assert (found.detour, found.spare.link, found.dead.links) == (None, dead, {dead})
+        assert found.beforehand == (found.spare if state == DONE else None)

@@ -12,7 +12,7 @@ from fabrics import ROOT, make_fabric, make_irregular
 from tagloom import platforms
 from tagloom.errors import InputError, PlanError
 from tagloom.graph.cycles import find_cycle
-from tagloom.graph.numbering import owned, vlan_fingerprint
+from tagloom.graph.numbering import ids_clash, owned, vlan_fingerprint, with_numbers
 from tagloom.lab.dataplane import Dataplane
 from tagloom.pipeline import plan, rollout
 from tagloom.pipeline.proving import proof_services
@@ -163,6 +163,29 @@ def test_an_id_never_names_two_trees():
     both = owned(change.before) & owned(change.after)
     assert all(vlan_fingerprint(change.before, v) == vlan_fingerprint(change.after, v) for v in both)
     assert owned(change.after) - owned(change.before), "a changed tree got a fresh id"
+
+
+def test_trees_that_run_under_other_ids_are_led_to_those_that_are_asked_for():
+    fabric = torus()
+    old = planned(fabric)
+    ids = owned(old)
+    up = {v: v + 100 for v in ids}
+    new = {name: with_numbers(name, held, up) for name, held in old.items()}
+    assert not ids_clash(old, new, fabric.first_vlan)
+    change = choose(fabric, old, new, proof_services(fabric), renumber=False)
+    assert (change.after, change.waves[-1].state) == (new, new)
+    assert all(wave.proof.proven for wave in change.waves)
+    one, *others = sorted(ids)
+    part = {name: with_numbers(name, held, {one: one + 100}) for name, held in old.items()}
+    assert not ids_clash(old, part, fabric.first_vlan)  # the others name the same trees
+    assert choose(fabric, old, part, proof_services(fabric), renumber=False).after == part
+    turned = {name: with_numbers(name, held, {one: others[0], others[0]: one}) for name, held in old.items()}
+    assert ids_clash(old, turned, fabric.first_vlan)
+    assert not ids_clash(old, turned, max(ids) + 1)  # ids of the operator's, for given networks
+    mine = next(iter(old))
+    foreign = SwitchEditor.of(old[mine])
+    foreign.create_vlan(one + 100)
+    assert ids_clash({**old, mine: foreign.freeze()}, part, fabric.first_vlan)  # which somebody else has
 
 
 def test_equal_states_need_no_wave():

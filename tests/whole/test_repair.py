@@ -390,8 +390,34 @@ def test_a_link_that_sleeps_is_woken_over_open_sessions(terminal, daemon):
     process.fault(terminal.rack, "s0", "cable", port="g1")
     repaired = daemon("repaired")
     assert (repaired["means"], repaired["links_woken"]) == ("wake", [SECOND])
+    assert repaired["why"].startswith("a parallel link that was off takes the place of what is dead")
     assert lost(terminal) == 0
-    assert pushed_directly(terminal)[0] == 3
+    waves, lines = pushed_directly(terminal)
+    assert waves == 1
+    assert not any("name" in line for line in lines)  # no VLAN is made
+
+
+@pytest.mark.long
+def test_a_parallel_link_takes_the_place_of_a_dead_one_by_lines_on_two_switches_until_that_is_back(terminal):
+    terminal("apply", "night")
+    home = process.configurations(terminal.rack)
+    process.fault(terminal.rack, "s0", "cable", port="g1")
+    cut = lost(terminal, expect=1)
+    proposed = terminal.answer("repair", "--check", expect=1)
+    page = terminal.answer("repair")
+    for each in (proposed, page):
+        assert (each["means"], each["links_woken"], each["changed"]) == ("wake", [SECOND], ["s0", "s3"])
+        assert (each["reason"], each["hitless"], each["pairs_cut"], each["pairs_restored"]) == (
+            "a parallel link that was off takes the place of what is dead", True, cut, cut,
+        )  # fmt: skip
+    assert lost(terminal) == 0
+    assert terminal.answer("repair")["means"] is None  # there is no more to do
+    process.mend(terminal.rack)
+    assert lost(terminal) == 0  # nothing is sent over the one that is back, and nothing loops
+    page = terminal.answer("repair", "--hold", "0.1s")
+    assert (page["dead_links"], page["hitless"], page["failed"]) == ([], True, [])
+    assert (lost(terminal), process.configurations(terminal.rack)) == (0, home)  # VLANs have their own ids again
+    assert terminal.answer("apply", "night")["changed"] == []
 
 
 def free_udp_port():

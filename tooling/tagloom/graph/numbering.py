@@ -45,6 +45,15 @@ def renumbered(before: FabricState, after: FabricState, first_vlan: int) -> Fabr
     return {name: with_numbers(name, state, number) for name, state in after.items()}
 
 
+def ids_clash(before: FabricState, after: FabricState, first_vlan: int) -> bool:
+    """Return whether an id that `before` uses names something else in `after`, so that they cannot coexist.
+
+    Ids below `first_vlan` are the operator's, and stay.
+    """
+    shared = owned(after) & {v for state in before.values() for v in state.vlans.tolist()}
+    return any(v >= first_vlan and vlan_fingerprint(before, v) != vlan_fingerprint(after, v) for v in shared)
+
+
 def new_numbers(before: FabricState, after: FabricState) -> dict[int, int]:
     """Return the id in `after` of each VLAN of `before` whose members and entries `after` also has."""
     known = {vlan_fingerprint(after, v): v for v in sorted(owned(after))}

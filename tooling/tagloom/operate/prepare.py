@@ -13,7 +13,7 @@ from tagloom import platforms
 from tagloom.apply.build import duplicates_allowed, fabric_file, flooding, gives_back, read_waves
 from tagloom.apply.reading import read_running
 from tagloom.errors import AT_ONCE, Finding, InputError, PlanError
-from tagloom.graph.numbering import renumbered
+from tagloom.graph.numbering import ids_clash
 from tagloom.operate.interrupting import interrupted_at_once
 from tagloom.operate.waves import read_sequence, texts_of
 from tagloom.pipeline.files import read_build, write_build, write_rollout
@@ -211,13 +211,14 @@ def order_change(
         return prepared if waves is None else written(prepared, waves, site)
     repeats = prepared.proof.duplicates_allowed or not running.broadcast_exactly_once
     services = proof_services(prepared.fabric, duplicates_allowed=repeats)
-    order = partial(choose, prepared.fabric, services=services, allow_drain=allow_drain)
+    clash = ids_clash(before, after, prepared.fabric.first_vlan)  # else the build's own ids, whatever its trees have now
+    order = partial(choose, prepared.fabric, services=services, allow_drain=allow_drain, renumber=clash)
     try:
         change = pruned_first(prepared.fabric, services, before, after, order, foreign=foreign)
     except PlanError as refused:
         if not at_once or AT_ONCE not in refused.advice:
             raise
-        if renumbered(before, after, prepared.fabric.first_vlan) != after:
+        if clash:
             raise _ids_in_use() from refused
         return prepared
     if change.after != without_members(after, change.pruned):

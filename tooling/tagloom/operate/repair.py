@@ -374,8 +374,9 @@ def _act(context: ApplyContext, found: Assessment, options: RepairOptions, at_on
     looked: list[Survey] = []
     means = "wake" if wanted.woken else "replan"
     templates, directory = context.site.share / "templates", folder / "build"
-    if runs.directory is not None and same_target(wanted.fabric, runs.home.fabric):
-        prepared = prepare.prepare(runs.directory)
+    home = runs.directory if same_target(wanted.fabric, runs.home.fabric) else None
+    if home is not None:
+        prepared = prepare.prepare(home)
     elif found.detour is not None and write_detour(runs.home, wanted.fabric, found.detour, templates, directory):
         means, prepared = "detour", prepare.prepare(directory)
     else:
@@ -398,11 +399,27 @@ def _act(context: ApplyContext, found: Assessment, options: RepairOptions, at_on
         prepared, result = led(_planned(context, runs, wanted, looked[0].read, directory, routes))
     if isinstance(result, PlanError):
         raise result
+    if home is not None and not check and _has_other_ids(context, result, runs.home.state):
+        prepared, result = _or_before(led(prepare.prepare(home)), (prepared, result))
     if apart:
         result = _with_island(result, runs.home.fabric, apart, 1 + len(found.waiting))
         if check and not options.propose and not result.drift and looked:
             result = replace(result, outcomes=looked[0].unsent(), refused=True)
     return _Done(result, looked[0].read if looked else {}, _state_of(prepared), means)
+
+
+def _has_other_ids(context: ApplyContext, result: apply.Result, home: FabricState) -> bool:
+    """Return whether a push led home to VLANs under other ids, since trees of what ran had theirs: none is cut so."""
+    states = context.own_sequence(result.run).states if result.good and result.run is not None else ()
+    return bool(states) and any({*held.owned_vlans} != {*home[name].owned_vlans} for name, held in states[-1].items())
+
+
+def _or_before(
+    led: tuple[PreparedChange, apply.Result | PlanError], before: tuple[PreparedChange, apply.Result]
+) -> tuple[PreparedChange, apply.Result]:
+    """Return what was pushed last, and what came of it: `before` it where nothing was sent."""
+    prepared, result = led
+    return before if isinstance(result, PlanError) or result.refused or result.run is None else (prepared, result)
 
 
 def _is_no_way(result: apply.Result | PlanError, *, check: bool) -> bool:

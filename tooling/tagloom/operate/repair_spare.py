@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tagloom.operate.ready_waves import ReadyWaves, texts_of_changed
 from tagloom.pipeline.proving import proof_services
@@ -56,7 +56,7 @@ def spares(home: Fabric, whole: Fabric) -> list[Spare]:
 
 def spare_for(home: Fabric, whole: Fabric, dead: frozenset[int], wanted: Target) -> Spare | None:
     """Return the spare for the one link that is dead, where it is what a target wakes; None where it is not so."""
-    if len(dead) != 1 or wanted.apart or len(wanted.woken) != 1:
+    if len(dead) != 1 or wanted.apart:
         return None
     return next((each for each in spares(home, whole) if {each.link} == dead and {each.spare} == wanted.woken), None)
 
@@ -122,7 +122,7 @@ def _along(routes: Routes, fabric: Fabric, spare: Spare) -> Routes:
 
 
 def _exchanged(state: FabricState, fabric: Fabric, spare: Spare) -> FabricState:
-    """Return a state in which the ports of both links have changed places, but for what the cable itself asks for."""
+    """Return a state in which a spare has the VLANs, floods and entries of a link, which has those of the spare."""
     link, beside = fabric.links[spare.link], fabric.links[spare.spare]
     ports = {s: (_port_at(link, s), _port_at(beside, s)) for s in (link.a, link.b)}
     names = {s: fabric.switches[s].name for s in ports}
@@ -134,21 +134,20 @@ def _port_at(link: Link, switch: int) -> int:
 
 
 def _with_ports_exchanged(state: SwitchState, old: int, new: int) -> SwitchState:
-    """Return a state in which port `new` forwards as `old` did and that as `new` did, open to be noticed once it is up.
+    """Return a state in which port `new` forwards as `old` did, and `old`, open to be noticed once it is up, as `new`.
 
-    Speed, negotiation and EEE stay with the port.
+    All else that a port holds is the same on every link of a plan, or the cable's own: its speed, negotiation, EEE.
     """
-    editor, other = SwitchEditor.of(state), {old: new, new: old}
-    columns: list[list[Any]] = [editor.mode, editor.pvid, editor.ingress_filter, editor.frames, editor.enabled]
-    columns += [editor.flow_control, editor.port_spanning_tree, editor.flooding, editor.learning]
-    for column in columns:
-        column[old - 1], column[new - 1] = column[new - 1], column[old - 1]
-    editor.enabled[old - 1] = True
+    editor = SwitchEditor.of(state)
+    pvid, flooding = editor.pvid, editor.flooding
+    pvid[old - 1], pvid[new - 1] = pvid[new - 1], pvid[old - 1]
+    flooding[old - 1], flooding[new - 1] = flooding[new - 1], flooding[old - 1]
+    editor.enabled[new - 1] = True
     for vlan, members in editor.members.items():
-        held = [(port, members.get(port, Membership.NONE)) for port in (old, new)]
-        for port, how in held:
-            editor.set_member(vlan, other[port], how)
+        held = [members.get(port, Membership.NONE) for port in (new, old)]
+        for port, how in zip((old, new), held, strict=True):
+            editor.set_member(vlan, port, how)
     for (vlan, mac), at in list(editor.entries.items()):
-        if old in at or new in at:
-            editor.set_entry(vlan, mac, [other.get(port, port) for port in at])
+        if old in at:
+            editor.set_entry(vlan, mac, [new if port == old else port for port in at])
     return editor.freeze()
