@@ -3,9 +3,15 @@
 from fnmatch import fnmatch
 
 ROOMS = ("graph", "verify", "weave", "route", "rollout", "render", "apply", "operate", "observe")
-# Parts that only racks reach everywhere: where no test in COVERING notices, those that execute a line follow, which
-# running all once tells, see executed.py.
-RECORDED = {"apply": "apply", "operate": "operate apply/test_runs.py apply/test_direct_push.py", "observe": "observe"}
+# Where no test in COVERING notices, those of these that execute a line follow, which running all once tells, see
+# executed.py: on racks, and for what many parts together prove, such as laws.
+PROOFS = "verify weave route rollout render laws gadgets conformance judges platforms predict regulate"
+RECORDED = {
+    "apply": "apply",
+    "operate": "operate apply/test_runs.py apply/test_direct_push.py",
+    "observe": "observe",
+    **dict.fromkeys(("verify", "weave", "route", "rollout", "render"), PROOFS),
+}
 
 TEXTS = " ".join(f"render/test_{name}.py" for name in ("grammar", "parse_configuration", "render_golden", "read_state"))
 
@@ -136,6 +142,6 @@ def files_of(root, tests):
     return tuple(dict.fromkeys(str(path.relative_to(root)) for paths in found for path in paths))
 
 
-def covering_tests(room):
-    """Return the paths of the tests that cover a part whose tests need racks."""
+def recorded_tests(room):
+    """Return the paths of the tests of a part among which those that execute a line are chosen."""
     return tuple(f"tests/{path}" for path in RECORDED[room].split())

@@ -1,8 +1,8 @@
 """Change the code one place at a time, and see whether a test notices: `make mutants`.
 
 The tree is copied, and only the copy is changed. For each mutant, the files of tests that cover its module are run one
-after another, the quickest first, up to the first test that fails. Where none of them does and the part's tests need
-racks, those that execute the changed line follow, the quickest first, as many as RACK_SECONDS allow. A mutant that
+after another, the quickest first, up to the first test that fails. Where none of them does, other tests that execute
+the changed line follow, the quickest first, as many as OTHER_SECONDS allow. A mutant that
 takes several times what the tests take, or more memory than they can want, is noticed. Ends with 1 where less than GOAL
 of the mutants were noticed, equivalent ones (see survivors.yml) apart.
 """
@@ -35,7 +35,7 @@ import scipy.optimize
 import scipy.sparse.csgraph  # noqa: F401 - as above
 import yaml
 
-from covering import RECORDED, ROOMS, covering_tests, files_of, tests_of
+from covering import RECORDED, ROOMS, recorded_tests, files_of, tests_of
 from executed import Recorder, chosen
 from places import mutants, sample
 
@@ -45,7 +45,7 @@ GOAL = 0.95
 MEMORY = 12 << 30  # bytes of addresses, of which libraries reserve some
 SLACK = 5  # times the CPU seconds that the tests take by themselves; a loop without end is found by those
 PATIENCE = 15  # times those CPU seconds, by the clock: where a mutant waits for what never comes
-RACK_SECONDS = 20  # of tests, by their own times, for one mutant of a part in RECORDED, three at least
+OTHER_SECONDS = 20  # of tests in RECORDED, by their own times, for one mutant, three at least
 ABOUT = """\
 Made by `{command}`: of {places} places where one of cosmic-ray's operators, or the
 removal of a statement, changes what the code says, a sample, as many in each part of the code; one change at each
@@ -195,17 +195,19 @@ class Judge:
             if seconds := self._whole(file):
                 yield (file,), seconds, 0.0
         if room in RECORDED and self.racks:
-            tests, taken = chosen(self._record(room), mutant, self.texts[mutant.module], RACK_SECONDS, without=files)
+            tests, taken = chosen(self._record(room), mutant, self.texts[mutant.module], OTHER_SECONDS, without=files)
             if tests:
                 yield tests, taken + 10.0, 4 * taken + 60.0
 
     def _record(self, room):
-        """Return which tests of a part execute which lines."""
-        if room not in self.recorded:
-            self.recorded[room] = self.copy.record(covering_tests(room))
+        """Return which tests of a part execute which lines; parts with the same tests are recorded once."""
+        tests = recorded_tests(room)
+        key = " ".join(tests)
+        if key not in self.recorded:
+            self.recorded[key] = self.copy.record(tests)
             if self.kept:
                 self.kept.write_text(json.dumps(self.recorded))
-        return self.recorded[room]
+        return self.recorded[key]
 
     def _whole(self, file):
         """Return the CPU seconds that a file's tests may take, with the compiling of loops; 0 where it has none."""

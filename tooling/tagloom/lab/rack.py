@@ -385,14 +385,18 @@ class Rack:
         self._links_up = {at: self._carrier(*at) for at in self._far}
         return {}
 
-    def _notify(self) -> None:
-        """Send word of the ports that went up or down since the last time, by the agents of their switches."""
+    def _notify(self, changed: Device | None = None) -> None:
+        """Send word of the ports that went up or down since the last time, by the agents of their switches.
+
+        Only of a switch that has `changed` and of its neighbours, where one alone has.
+        """
         if self._target is None:
             return
-        for (number, port), was_up in self._links_up.items():
+        at = [end for end in self._far if changed is None or end[0] == self.fabric.index[changed.name]]
+        for number, port in dict.fromkeys([*at, *map(self._far.__getitem__, at)]):
             device = self.devices[self.fabric.switches[number].name]
             up = self._carrier(number, port) and device.editor.enabled[port - 1] and not device.down
-            self._links_up[number, port] = up
+            was_up, self._links_up[number, port] = self._links_up[number, port], up
             if up != was_up:
                 traps.notify(self.agents[device.name], self._agent_ports[number], self._target, port, up=up)
 
@@ -620,7 +624,7 @@ class Rack:
     def _changed(self, device: Device) -> None:
         """Update the data plane with what a line on a switch has changed."""
         self._settled = None
-        self._notify()
+        self._notify(device)
         if self.traffic is not None:
             self.traffic.plane.change(device.name, device.forwarding())
             self.traffic.landed(f"{device.name} {device.last_line}")
