@@ -13,11 +13,11 @@ WAIT = 3600.0
 
 
 @contextmanager
-def before(number, tmp_path, drain_seconds=0.0):
+def before(number, tmp_path, drain_seconds=0.0, last_seconds=0.0):
     """Stand before a wave of two, with the command's end of the line."""
     waves = {
         "1": {"after": None, "last": False, "drain_seconds": drain_seconds},
-        "2": {"after": 1, "last": True, "drain_seconds": 0.0},
+        "2": {"after": 1, "last": True, "drain_seconds": last_seconds},
     }
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     files = RunDirectory(tmp_path)
@@ -68,3 +68,12 @@ def test_a_wait_for_links_ends_where_they_are_seen_up(tmp_path, early):
             command.close()
         assert gate.approach() == early
         assert not early or gate.wait_for_wave()
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_after_the_last_wave_links_are_waited_for_until_they_are_seen_up(tmp_path, number):
+    looks = iter([False, False, True])
+    with before(number, tmp_path, last_seconds=WAIT) as (gate, _command):
+        gate.close(lambda: next(looks))
+    assert RunDirectory(tmp_path).completed_at(number) is not None
+    assert list(looks) == ([] if number == 2 else [False, False, True])  # before another wave, that one's gate waits

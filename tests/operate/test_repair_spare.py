@@ -87,6 +87,7 @@ def test_pairs_go_on_working_at_every_line_and_all_work_at_the_end_even_if_the_d
         fabric, spare = around(runs, whole, link)
         ready = spare_wave(runs, fabric, spare, TEMPLATES)
         (wave,) = ready.change.waves
+        assert (wave.until_up, wave.drain_seconds > 0.0) == (True, True)  # a look before it is up would find it dead
         ends = {fabric.switches[s].name for s in (fabric.links[link].a, fabric.links[link].b)}
         assert {patch.switch for patch in wave.patches} == ends
         works, here = heard(whole, wave.before, link)[0], dict(wave.before)

@@ -78,12 +78,15 @@ class Gate:
             self._stop(str(error))
         return not self.reason
 
-    def close(self) -> None:
-        """Record that the wave is complete; after the last one, wait until its old frames have left."""
+    def close(self, early: Callable[[], bool] = lambda: False) -> None:
+        """Record that the wave is complete; after the last one, wait until its old frames have left.
+
+        Or until the links that it switched on are up; `early` returns whether that wait may end.
+        """
         self.files.complete(self.number)
         if self.wave["last"] and not self.order["check"]:
             end = time.monotonic() + self.wave["drain_seconds"]
-            self._wait(end, lambda: self.files.stop_now.exists() or self.controller.gone)
+            self._wait(end, lambda: self.files.stop_now.exists() or self.controller.gone or early())
 
     def _clear_at(self) -> float:
         """Return when frames from before the last wave have left the fabric, on the monotonic clock."""

@@ -224,7 +224,7 @@ class _Waves:
             if any(each.failed for each in outcomes):
                 return
             early = _SeenOnce(self.by.seen_up, self._raised(wave, texts)) if wave["until_up"] else _never
-            gate.close()
+            gate.close(early)
 
     def _texts(self, wave: Mapping[str, Any]) -> list[dict[str, str]]:
         """Read the configurations that a wave leads to, and those that it expects. Raises InputError."""

@@ -211,7 +211,9 @@ def order_change(
         return prepared if waves is None else written(prepared, waves, site)
     repeats = prepared.proof.duplicates_allowed or not running.broadcast_exactly_once
     services = proof_services(prepared.fabric, duplicates_allowed=repeats)
-    clash = ids_clash(before, after, prepared.fabric.first_vlan)  # else the build's own ids, whatever its trees have now
+    clash = ids_clash(
+        before, after, prepared.fabric.first_vlan
+    )  # else the build's own ids, whatever its trees have now
     order = partial(choose, prepared.fabric, services=services, allow_drain=allow_drain, renumber=clash)
     try:
         change = pruned_first(prepared.fabric, services, before, after, order, foreign=foreign)

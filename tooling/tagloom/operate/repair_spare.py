@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from tagloom.operate.interrupting import up_seconds
 from tagloom.operate.ready_waves import ReadyWaves, texts_of_changed
 from tagloom.pipeline.proving import proof_services
 from tagloom.platforms.port_names import link_ends
@@ -87,7 +88,8 @@ def spare_wave(runs: Runs, fabric: Fabric, spare: Spare, templates: Path) -> Rea
     if not (proof.proven and last.proven):
         return None
     why = f"the parallel link takes the place of {' - '.join(spare.dead)}"
-    wave = Wave("wake", why, before, after, proof, lines=felt, assumptions=kept)
+    wait = up_seconds(fabric, before, after)  # else the look that follows would find it dead
+    wave = Wave("wake", why, before, after, proof, wait, lines=felt, assumptions=kept, until_up=True)
     change = Rollout("wake", before, after, (wave,), first, last)
     build = _build(home, fabric, spare, after, why)
     known = {id(before[name]): text for name, text in runs.texts.items()}
