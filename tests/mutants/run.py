@@ -35,7 +35,7 @@ import scipy.optimize
 import scipy.sparse.csgraph  # noqa: F401 - as above
 import yaml
 
-from covering import RECORDED, ROOMS, recorded_tests, files_of, tests_of
+from covering import RECORDED, ROOMS, files_of, recorded_tests, tests_of
 from executed import Recorder, chosen
 from places import mutants, sample
 

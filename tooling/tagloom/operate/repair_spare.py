@@ -1,4 +1,4 @@
-"""Let a parallel link that is off take the place of a dead one: the same VLANs and entries, at the ports beside."""
+"""Put a parallel link that is off in the place of a dead one: the same VLANs and entries, at the ports beside."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from tagloom.platforms.words import write_templates
 from tagloom.read import build_directory, format_fabric
 from tagloom.read.build_directory import BUILD_FORMAT, owned, write_texts
 from tagloom.records.detours import with_vlans
-from tagloom.render import commands, host_pages, parse, render, render_configuration, site_lines
+from tagloom.render import RenderedOnce, commands, host_pages, parse, render, render_configuration, site_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -69,7 +69,7 @@ def write_rollout(
     growth, own = change.growth, plan_of.fabric.templates
     fabric = plan_of.fabric if growth is None else growth.fabric.with_templates(own)
     payload = change.to_json()
-    judged, written = _Judged(), _WrittenOnce(render, templates)
+    judged, written = _Judged(), RenderedOnce(render, templates)
     with owned(directory, "rollout.json") as draft:
         write_texts(draft / "before", written(fabric, change.before))
         waves = []
@@ -105,22 +105,6 @@ def write_rollout(
         texts = written(target.fabric, target.state)
         write_build(target, change.after_proof, texts, draft / "build")
     return payload
-
-
-class _WrittenOnce:
-    """The texts of states, each rendered once: most switches stay as they are from wave to wave."""
-
-    def __init__(self, render: Callable[[Fabric, FabricState, Path], dict[str, str]], templates: Path) -> None:
-        self._render, self._templates = render, templates
-        self._texts: dict[tuple[str, str, int], str] = {}
-
-    def __call__(self, fabric: Fabric, state: FabricState) -> dict[str, str]:
-        """Return the texts of a state, by the names of live switches."""
-        keys = {switch.name: (switch.name, switch.model, id(state[switch.name])) for switch in fabric.live}
-        new = {name for name, key in keys.items() if key not in self._texts}
-        less = replace(fabric, switches=tuple(replace(s, up=s.name in new) for s in fabric.switches))
-        self._texts |= {keys[name]: text for name, text in self._render(less, state, self._templates).items()}
-        return {name: self._texts[key] for name, key in keys.items()}
 
 
 class _Judged:

@@ -8,7 +8,7 @@ from tagloom.render.command_line import (
     render_commands,
     render_configuration,
 )
-from tagloom.render.fabric_texts import check_templates, commands, lines_of, parse, render
+from tagloom.render.fabric_texts import RenderedOnce, check_templates, commands, lines_of, parse, render
 from tagloom.render.hosts import host_pages, learning, static_arp
 from tagloom.render.own_templates import template_findings
 from tagloom.render.parse import Reading, port_descriptions, read_state, read_text
@@ -19,6 +19,7 @@ from tagloom.render.site_lines import SiteLines, named_by, site_lines, with_trus
 __all__ = [
     "Parsed",
     "Reading",
+    "RenderedOnce",
     "SiteLines",
     "UnknownLine",
     "check_templates",

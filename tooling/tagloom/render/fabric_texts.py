@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tagloom import platforms
@@ -12,7 +13,7 @@ from tagloom.render.own_templates import template_findings
 from tagloom.render.parse import read_state
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from tagloom.records.fabric import Fabric
@@ -26,6 +27,25 @@ def render(fabric: Fabric, state: FabricState, templates: Path) -> dict[str, str
     return {
         switch.name: render_configuration(platforms.of(switch), state[switch.name], templates) for switch in fabric.live
     }
+
+
+class RenderedOnce:
+    """The texts of states, each rendered once: most switches stay as they are from wave to wave.
+
+    States are known by their identity, so they must last as long as this.
+    """
+
+    def __init__(self, render: Callable[[Fabric, FabricState, Path], dict[str, str]], templates: Path) -> None:
+        self._render, self._templates = render, templates
+        self._texts: dict[tuple[str, str, int], str] = {}
+
+    def __call__(self, fabric: Fabric, state: FabricState) -> dict[str, str]:
+        """Return the texts of a state, by the names of live switches."""
+        keys = {switch.name: (switch.name, switch.model, id(state[switch.name])) for switch in fabric.live}
+        new = {name for name, key in keys.items() if key not in self._texts}
+        less = replace(fabric, switches=tuple(replace(s, up=s.name in new) for s in fabric.switches))
+        self._texts |= {keys[name]: text for name, text in self._render(less, state, self._templates).items()}
+        return {name: self._texts[key] for name, key in keys.items()}
 
 
 def parse(fabric: Fabric, texts: Mapping[str, str]) -> tuple[FabricState, list[Finding]]:
