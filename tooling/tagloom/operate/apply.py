@@ -65,8 +65,9 @@ class ApplyOptions:
     `allow_drain` lets hosts be paused, `allow_interrupt` lets pairs that work be cut off while lines land.
     `readmit` names a switch that came back with an old configuration, and is led to its place apart from the others;
     `without`, that switches were said to be dead, which the build is to be planned around. `foreign` says what is done
-    about VLANs of others that would loop: refuse, or prune. With `confirm_seconds` the change is taken back unless
-    somebody confirms it within so many after its end (see `confirming.settle`).
+    about VLANs of others that would loop: refuse, or prune. With `own_ids` trees that run under other ids of VLANs get
+    those of the build. With `confirm_seconds` the change is taken back unless somebody confirms it within so many after
+    its end (see `confirming.settle`).
     """
 
     on_failure: str = "stop"
@@ -77,6 +78,7 @@ class ApplyOptions:
     without: bool = False
     foreign: str = "refuse"
     confirm_seconds: float = 0.0
+    own_ids: bool = False
 
 
 @dataclass(frozen=True)
@@ -498,6 +500,7 @@ def _ordered(
             "allow_drain": options.allow_drain,
             "at_once": options.allow_interrupt and not options.confirm_seconds,
             "foreign": options.foreign,
+            "own_ids": options.own_ids,
         }
         prepared = prepare.order_change(prepared, read, after, context.site, **wish)  # type: ignore[arg-type]  # its own keywords
     else:

@@ -13,7 +13,7 @@ from tagloom import platforms
 from tagloom.apply.build import duplicates_allowed, fabric_file, flooding, gives_back, read_waves
 from tagloom.apply.reading import read_running
 from tagloom.errors import AT_ONCE, Finding, InputError, PlanError
-from tagloom.graph.numbering import ids_clash
+from tagloom.graph.numbering import ids_clash, renumbered
 from tagloom.operate.interrupting import interrupted_at_once
 from tagloom.operate.waves import read_sequence, texts_of
 from tagloom.pipeline.files import read_build, write_build, write_rollout
@@ -187,6 +187,7 @@ def order_change(
     allow_drain: bool = False,
     at_once: bool = False,
     foreign: str = "refuse",
+    own_ids: bool = False,
 ) -> PreparedChange:
     """Lead a running fabric to a build by a rollout; what nothing else is found for is set up in one go.
 
@@ -196,7 +197,8 @@ def order_change(
     finish: the caller says whom that cuts off. `before` and `after` are what was read and what is wanted on top of it.
     With `foreign` "prune", a first wave takes VLANs of others that would loop off links. Where a switch cannot be told
     what it would have to hold between two plans, they change in one go if `at_once`, in VLANs that no switch has yet.
-    Raises PlanError where no safe order is found.
+    A build whose trees run under other ids is refused, so that it is planned beside what runs, unless `own_ids`. Raises
+    PlanError where no safe order is found.
     """
     running = verify(
         prepared.fabric.with_links_up(), before, Plan(duplicates_allowed=True)
@@ -211,16 +213,14 @@ def order_change(
         return prepared if waves is None else written(prepared, waves, site)
     repeats = prepared.proof.duplicates_allowed or not running.broadcast_exactly_once
     services = proof_services(prepared.fabric, duplicates_allowed=repeats)
-    clash = ids_clash(
-        before, after, prepared.fabric.first_vlan
-    )  # else the build's own ids, whatever its trees have now
-    order = partial(choose, prepared.fabric, services=services, allow_drain=allow_drain, renumber=clash)
+    renumber = not own_ids or ids_clash(before, after, prepared.fabric.first_vlan)
+    order = partial(choose, prepared.fabric, services=services, allow_drain=allow_drain, renumber=renumber)
     try:
         change = pruned_first(prepared.fabric, services, before, after, order, foreign=foreign)
     except PlanError as refused:
         if not at_once or AT_ONCE not in refused.advice:
             raise
-        if clash:
+        if renumber and renumbered(before, after, prepared.fabric.first_vlan) != after:
             raise _ids_in_use() from refused
         return prepared
     if change.after != without_members(after, change.pruned):

@@ -382,9 +382,10 @@ def _act(context: ApplyContext, found: Assessment, options: RepairOptions, at_on
     else:
         prepared = _planned(context, runs, wanted, runs.state, directory)
 
-    def led(prepared: PreparedChange) -> tuple[PreparedChange, apply.Result | PlanError]:
+    def led(prepared: PreparedChange, *, own_ids: bool = False) -> tuple[PreparedChange, apply.Result | PlanError]:
+        wish = replace(requested, own_ids=own_ids)
         try:
-            result = apply.look_and_apply(context, prepared, requested, check=check, on_found=looked.append)
+            result = apply.look_and_apply(context, prepared, wish, check=check, on_found=looked.append)
         except PlanError as error:
             if not looked:
                 raise
@@ -400,7 +401,7 @@ def _act(context: ApplyContext, found: Assessment, options: RepairOptions, at_on
     if isinstance(result, PlanError):
         raise result
     if home is not None and not check and _has_other_ids(context, result, runs.home.state):
-        prepared, result = _or_before(led(prepare.prepare(home)), (prepared, result))
+        prepared, result = _or_before(led(prepare.prepare(home), own_ids=True), (prepared, result))
     if apart:
         result = _with_island(result, runs.home.fabric, apart, 1 + len(found.waiting))
         if check and not options.propose and not result.drift and looked:

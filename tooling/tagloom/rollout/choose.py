@@ -15,7 +15,7 @@ import numpy as np
 
 from tagloom.errors import AT_ONCE, Finding, InputError, PlanError, UnwritableError
 from tagloom.graph.cycles import find_cycle, ranks
-from tagloom.graph.numbering import ids_clash, renumbered
+from tagloom.graph.numbering import renumbered
 from tagloom.graph.trees import flooding_links
 from tagloom.records.carrier import links_on
 from tagloom.records.rollout import Rollout, Wave
@@ -108,7 +108,7 @@ def keeping(fabric: Fabric, before: FabricState, after: FabricState, services: P
 
     Return None if no such waves are found, or if VLANs of `after` would need other ids.
     """
-    if ids_clash(before, after, fabric.first_vlan):
+    if renumbered(before, after, fabric.first_vlan) != after:
         return None
     after_proof = services.verify(after)
     request = _Request(fabric, before, after, services)
