@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from fabrics import ROOT
+from heard import heard
 from line_by_line import line_by_line
 from tagloom import pipeline
 from tagloom.graph.paths import path_lengths
@@ -55,23 +56,12 @@ def around(runs, whole, link):
     return wanted.fabric, spare_for(home, whole, frozenset({link}), wanted)
 
 
-def heard(fabric, state, pulled=None):
-    """Return the pairs that a frame reaches, once, and how often a broadcast does; nothing may storm."""
+def with_pulled(fabric, state, pulled=None):
+    """Return what is heard, where a cable is pulled or none is."""
     plane = Dataplane(fabric, state)
     if pulled is not None:
         plane.break_off({}, {(fabric.links[pulled].a, fabric.links[pulled].a_port): "pulled"})
-    frames, broadcasts = set(), {}
-    for a in fabric.hosts:
-        found = plane.broadcast(a.name)
-        assert not found.storm
-        broadcasts |= {(a.name, b): copies for b, copies in found.delivered_to.items()}
-        for b in fabric.hosts:
-            if a is not b and a.network == b.network:
-                found = plane.unicast(a.name, b.name)
-                assert not found.storm
-                if found.delivered_to == {b.name: 1}:
-                    frames.add((a.name, b.name))
-    return frames, broadcasts
+    return heard(fabric, plane)
 
 
 @pytest.mark.parametrize(CASE, few(SHAPES, 0, 1, 2))
@@ -90,13 +80,13 @@ def test_pairs_go_on_working_at_every_line_and_all_work_at_the_end_even_if_the_d
         assert (wave.until_up, wave.drain_seconds > 0.0) == (True, True)  # a look before it is up would find it dead
         ends = {fabric.switches[s].name for s in (fabric.links[link].a, fabric.links[link].b)}
         assert {patch.switch for patch in wave.patches} == ends
-        works, here = heard(whole, wave.before, link)[0], dict(wave.before)
+        works, here = with_pulled(whole, wave.before, link)[0], dict(wave.before)
         for _ in line_by_line(whole, wave, here, chance, 1):
-            assert heard(whole, here, link)[0] >= works
-            heard(whole, here)  # it is back: nothing storms
+            assert with_pulled(whole, here, link)[0] >= works
+            with_pulled(whole, here)  # it is back: nothing storms
         assert here == wave.state
         for back in (link, None):
-            frames, broadcasts = heard(whole, wave.state, back)
+            frames, broadcasts = with_pulled(whole, wave.state, back)
             assert frames == mates
             assert {pair: broadcasts.get(pair) for pair in mates} == dict.fromkeys(mates, 1)
         assert verify(whole, wave.state, Plan(None, shares=True)).deadlock_free

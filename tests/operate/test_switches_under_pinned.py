@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from fabrics import ROOT
+from heard import heard
 from line_by_line import line_by_line
 from tagloom import pipeline
 from tagloom.lab.dataplane import Dataplane
@@ -39,33 +40,22 @@ def dies(fabric, s):
     return dead, target(fabric, fabric, fabric, dead).fabric
 
 
-def heard(fabric, state, dead=""):
-    """Return the pairs that a frame reaches, once, and those that a broadcast does; nothing may storm or flood."""
+def with_dead(fabric, state, dead=""):
+    """Return what is heard, where a switch is dead or none is; a frame that is flooded is none that arrives."""
     plane = Dataplane(fabric, state)
     plane.break_off({dead: "dead"} if dead else {}, {})
-    frames, broadcasts = set(), {}
-    for a in fabric.hosts:
-        found = plane.broadcast(a.name)
-        assert not found.storm
-        broadcasts |= {(a.name, b): copies for b, copies in found.delivered_to.items()}
-        for b in fabric.hosts:
-            if a is not b and a.network == b.network:
-                found = plane.unicast(a.name, b.name)
-                assert not found.storm
-                if found.delivered_to == {b.name: 1} and not found.flooded:
-                    frames.add((a.name, b.name))
-    return frames, broadcasts
+    return heard(fabric, plane, flooded=False)
 
 
 def led(fabric, waves, chance, dead=""):
     """Send every line of every wave; every pair that works goes on working. Return what is heard at the end."""
-    works = heard(fabric, waves[0].before, dead)[0]
+    works = with_dead(fabric, waves[0].before, dead)[0]
     for wave in waves:
         here = dict(wave.before)
         for _ in line_by_line(fabric, wave, here, chance, 1):
-            assert heard(fabric, here, dead)[0] >= works
+            assert with_dead(fabric, here, dead)[0] >= works
         assert all(here[name] == held for name, held in wave.state.items() if name != dead)
-    return heard(fabric, waves[-1].state, dead)
+    return with_dead(fabric, waves[-1].state, dead)
 
 
 @pytest.mark.parametrize(("shape", "extra"), few(SHAPES, 0, 1))

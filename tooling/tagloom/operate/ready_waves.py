@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tagloom.operate.waves import WaveSequence, digests
@@ -56,7 +56,7 @@ class ReadyWaves:
 
 def texts_of_changed(before: FabricState, after: FabricState, fabric: Fabric, templates: Path) -> dict[str, str] | None:
     """Return the texts of the switches that change; None where none does, or one does not read back as it is."""
-    moved = [name for name, state in after.items() if state is not before[name]]
-    less = replace(fabric, switches=tuple(replace(s, up=s.up and s.name in moved) for s in fabric.switches))
+    moved = {name for name, state in after.items() if state is not before[name]}
+    less = fabric.with_live(moved)
     lines = render(less, after, templates)
     return lines if moved and parse(less, lines)[0] == {**after, **dead_states(less)} else None

@@ -504,7 +504,7 @@ def _reported(done: Repair, runs: Runs, wanted: Target, acted: _Done) -> Repair:
     """Add a push to what was done."""
     fabric = runs.home.fabric
     woken = tuple(link_name(fabric, i) for i in sorted(wanted.woken))
-    if woken and acted.beside:
+    if acted.beside:
         why = "a parallel link that was off takes the place of what is dead"
     elif woken:
         why = "links that were off are switched on for ways around what is dead"

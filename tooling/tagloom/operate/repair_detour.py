@@ -159,12 +159,12 @@ def rejoin_waves(runs: Runs, templates: Path) -> ReadyWaves | None:
 def _states_home(home: Build, here: FabricState, s: int, link: Link) -> tuple[FabricState, FabricState]:
     """Return two states on the way home from `here`: switch `s` floods one link alone, and its far end floods that."""
     fabric = home.fabric
-    name, own = fabric.switches[s].name, link.a_port if link.a == s else link.b_port
-    beyond, far = (link.b, link.b_port) if link.a == s else (link.a, link.a_port)
+    name, own = fabric.switches[s].name, link.port_at(s)
+    beyond = link.b if link.a == s else link.a
+    far = link.port_at(beyond)
     alone = here[name].flooding.copy()
     for each in _up_at(fabric, s):
-        port = each.a_port if each.a == s else each.b_port
-        alone[port - 1] = port == own
+        alone[each.port_at(s) - 1] = each.port_at(s) == own
     leaf = {**here, name: _as_held(here[name], replace(here[name], flooding=alone))}
     there = {each: replace(held, flooding=leaf[each].flooding) for each, held in home.state.items()}
     floods = there[fabric.switches[beyond].name].flooding.copy()

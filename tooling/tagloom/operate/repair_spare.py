@@ -126,13 +126,9 @@ def _along(routes: Routes, fabric: Fabric, spare: Spare) -> Routes:
 def _exchanged(state: FabricState, fabric: Fabric, spare: Spare) -> FabricState:
     """Return a state in which a spare has the VLANs, floods and entries of a link, which has those of the spare."""
     link, beside = fabric.links[spare.link], fabric.links[spare.spare]
-    ports = {s: (_port_at(link, s), _port_at(beside, s)) for s in (link.a, link.b)}
+    ports = {s: (link.port_at(s), beside.port_at(s)) for s in (link.a, link.b)}
     names = {s: fabric.switches[s].name for s in ports}
     return {**state, **{names[s]: _with_ports_exchanged(state[names[s]], *each) for s, each in ports.items()}}
-
-
-def _port_at(link: Link, switch: int) -> int:
-    return link.a_port if link.a == switch else link.b_port
 
 
 def _with_ports_exchanged(state: SwitchState, old: int, new: int) -> SwitchState:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tagloom.operate.repair import Repair
     from tagloom.operate.repair_runs import Assessment, Poll, Runs
     from tagloom.operate.waves import ApplyContext
+    from tagloom.records.build import Build
     from tagloom.records.detours import Detour
     from tagloom.records.fabric import Fabric
     from tagloom.records.observation import Observation
@@ -159,14 +160,13 @@ class RepairWatch:
                     self._runs = what_runs(context)
                 except InputError:
                     self._runs = None
-            self._ready, self._unready = {}, self._known_ways() if self._runs is not None and self._runs.at_home else []
+            runs = self._runs
+            self._ready, self._unready = {}, self._known_ways(runs.home) if runs is not None and runs.at_home else []
             self._journal_at = max(each.stat().st_mtime_ns for each in path.parent.glob(f"{path.name}*"))
         return self._runs
 
-    def _known_ways(self) -> list[Detour | Spare]:
+    def _known_ways(self, home: Build) -> list[Detour | Spare]:
         """Return the detours and spares of what runs; a detour goes before a spare for the same link."""
-        assert self._runs is not None  # noqa: S101 - it was read just now
-        home = self._runs.home
         beside = spares(home.fabric, self.whole) if alike(self.whole, home.fabric) else []
         covered = {each.dead for each in home.detours}
         return [*(each for each in beside if each.dead not in covered), *home.detours]

@@ -140,6 +140,10 @@ class Link:
         """Return the cables as (port of a, port of b)."""
         return self.members or ((self.a_port, self.b_port),)
 
+    def port_at(self, switch: int) -> int:
+        """Return its port at one of its two switches."""
+        return self.a_port if self.a == switch else self.b_port
+
     def capacity_mbps(self, best: int = DEFAULT_SPEED_MBPS) -> int:
         """Return the capacity of all cables together in each direction; `best` is the ports' best speed."""
         return (self.speed_mbps or best) * len(self.cables)
@@ -485,6 +489,10 @@ class Fabric:
         """Return the fabric with the links of these indices also dead."""
         links = (replace(link, up=False, dead=True) if i in dead else link for i, link in enumerate(self.links))
         return replace(self, links=tuple(links))
+
+    def with_live(self, names: Collection[str]) -> Fabric:
+        """Return the fabric with these of its live switches alone live, by name; all links and hosts stay."""
+        return replace(self, switches=tuple(replace(each, up=each.up and each.name in names) for each in self.switches))
 
     def with_switches_down(self, dead: Collection[int]) -> Fabric:
         """Return the fabric with the switches of these indices dead: their links are down, their hosts removed."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tagloom import platforms
@@ -43,8 +42,8 @@ class RenderedOnce:
         """Return the texts of a state, by the names of live switches."""
         keys = {switch.name: (switch.name, switch.model, id(state[switch.name])) for switch in fabric.live}
         new = {name for name, key in keys.items() if key not in self._texts}
-        less = replace(fabric, switches=tuple(replace(s, up=s.name in new) for s in fabric.switches))
-        self._texts |= {keys[name]: text for name, text in self._render(less, state, self._templates).items()}
+        texts = self._render(fabric.with_live(new), state, self._templates)
+        self._texts |= {keys[name]: text for name, text in texts.items()}
         return {name: self._texts[key] for name, key in keys.items()}
 
 
