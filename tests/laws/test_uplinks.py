@@ -169,6 +169,16 @@ def test_a_line_that_cuts_an_uplink_off_is_named():
     assert kept[1, [0, 2, 3]].all()
 
 
+@pytest.mark.parametrize("uplink", [True, False])
+@pytest.mark.parametrize("assignment", ["fixed", "renamed"])
+def test_no_line_beside_an_uplink_is_proven_where_switches_rename_vlans(assignment, uplink):
+    fabric = make_fabric("ring", 4, model="powerconnect-5324", extra=f"hosts: {{h1: {{uplink: {uplink}}}}}\n".lower())
+    build, proof, _ = planned(fabric, assignment=assignment)
+    assert proof.proven
+    found = [finding.where for finding in prove_wave(fabric, build.state, {}).findings]
+    assert found == ["uplinks"] * (uplink and assignment == "renamed")
+
+
 def test_of_equal_roots_the_one_nearest_to_the_uplink_is_taken():
     for name in ("h0", "h4"):
         fabric = make_fabric("ring", 5, extra=f"hosts: {{{name}: {{uplink: true}}}}\n")

@@ -45,7 +45,6 @@ def pairs(seed, count):
             yield fabric, before, after
 
 
-@pytest.mark.slow
 def test_it_proves_wherever_both_path_sets_are_acyclic_together_and_not_without_m_or_n():
     proven = without_m = without_n = cyclic = 0
     for fabric, before, after in pairs(0, 40):

@@ -1,5 +1,6 @@
 """Rollouts between builds whose host ports accept all frames, as older ones did, and builds that reject tagged ones."""
 
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -63,3 +64,19 @@ def test_a_build_that_differs_in_nothing_else_changes_by_one_wave_of_that_line(o
     assert {cell.cell.value for cell in cells} == {"frames"}
     assert len(cells) == len(FABRIC.hosts)
     assert verify(FABRIC, after).tagged_frames_safe == older_first
+
+
+@pytest.mark.parametrize("cell", ["speed_mbps", "negotiation", "flow_control"])
+@pytest.mark.parametrize("method", ["dor", "up-down"])
+def test_a_port_of_a_host_is_not_retrained_while_it_is_in_use(method, cell):
+    before, end = (planned(each, "fixed", older=False) for each in ("dor", method))
+    host = FABRIC.hosts[2]
+    held = end[FABRIC.switches[host.switch].name]
+    column = getattr(held, cell).copy()
+    column[host.port - 1] = not column[host.port - 1]
+    after = {**end, FABRIC.switches[host.switch].name: replace(held, **{cell: column})}
+    with pytest.raises(PlanError) as caught:
+        rollout(FABRIC, before, after)
+    assert caught.value.witness == f"the port of {host.name} is retrained, which cuts it off"
+    change = rollout(FABRIC, before, after, allow_drain=True)
+    assert (change.strategy, change.downtime_seconds > 0) == ("drain", True)
