@@ -60,6 +60,23 @@ def test_ranks_go_one_to_a_host_or_spread_over_the_switches():
         place(torus, 25, "", "x")
 
 
+def test_several_ranks_go_to_a_host_one_after_another():
+    torus = make_fabric("torus", 4, 2, hosts=3)
+    assert list(place(torus, 48, ":2", "x")) == [host for host in range(24) for _ in range(2)]
+    assert list(place(torus, 47, "block:2", "x")) == [rank // 2 for rank in range(47)]
+    assert list(place(torus, 4, "block:16", "x")) == [0] * 4
+    spread = place(torus, 32, ":4", "x")
+    assert [torus.hosts[h].switch for h in spread] == [switch for switch in range(8) for _ in range(4)]
+    assert [torus.hosts[h].switch for h in place(torus, 8, "spread:2", "x")] == [0, 0, 2, 2, 4, 4, 6, 6]
+    with pytest.raises(InputError, match="x: expected at most 48 ranks, 2 on each host, actual 49"):
+        place(torus, 49, ":2", "x")
+    with pytest.raises(InputError, match="--ranks-per-host"):
+        place(torus, 49, "", "x")
+    for wrong in (":0", "block:", "block:-1", "spread:1000000"):
+        with pytest.raises(InputError, match="--placement"):
+            place(torus, 4, wrong, "x")
+
+
 def test_a_row_without_a_count_is_one_message(torus, tmp_path):
     path = tmp_path / "m.csv"
     path.write_text("source,destination,bytes\nh0,h1,100\nh0,h1,50\nh1,h0,7\n")

@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagloom.cli.inputs import Findings, sleep_policy, traffic_findings
+from tagloom.cli.inputs import Findings, add_placement_options, placement_findings, sleep_policy, traffic_findings
 from tagloom.cli.runs import NOTHING_RUNS, exclusive, files_in, what_runs, words_of
 from tagloom.cli.screen import GOOD, NO, Screen
 from tagloom.errors import Finding, InputError
@@ -40,6 +40,7 @@ def _predict(args: argparse.Namespace, screen: Screen) -> int:
     words = {option: files_in(each) for option, each in words_of(args).items()}
     all_found.findings += exclusive(words_of(args))
     all_found.findings += traffic_findings([*words["--traffic"], *words["--profile"]], args.seconds, args.ranks)
+    all_found.findings += placement_findings(args)
     traffic, program, runs = NOTHING_RUNS
     if build is not None:
         fabric = build.fabric
@@ -243,7 +244,7 @@ def add(commands: Commands) -> None:
         metavar="[NETWORK=]FILE",
         help="traffic, as for regulate; a file for each of several networks has a run of its hosts alone",
     )
-    predict.add_argument("--placement", default="", metavar="HOW", help="as for regulate")
+    add_placement_options(predict)
     predict.add_argument("--seconds", type=float, metavar="S", help="duration of the traffic, if its file has none")
     predict.add_argument(
         "--eee",

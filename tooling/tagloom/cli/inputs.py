@@ -66,6 +66,9 @@ def with_parts_dead(fabric: Fabric, words: Sequence[str]) -> Fabric:
     return replace(fabric.with_switches_down(switches).with_links_down(links), hosts=fabric.hosts)
 
 
+_MOST_RANKS = 1_000_000
+
+
 def traffic_given(
     path: Path,
     fabric: Fabric,
@@ -108,6 +111,29 @@ def traffic_findings(
     if span is not None and not 0 < span < math.inf:
         findings.append(Finding("--span", "seconds above 0", f"{span:g}"))
     return findings
+
+
+def add_placement_options(parser: argparse.ArgumentParser, about: str = "ranks on hosts, as for regulate") -> None:
+    """Add the options that put ranks on hosts."""
+    parser.add_argument("--placement", default="", metavar="HOW", help=about)
+    parser.add_argument(
+        "--ranks-per-host", type=int, metavar="N", help="put N ranks, one after another, on each host (default 1)"
+    )
+
+
+def placement_findings(args: argparse.Namespace) -> list[Finding]:
+    """Return what is wrong with the number of ranks on each host."""
+    count, how = args.ranks_per_host, args.placement
+    if count is not None and not 1 <= count < _MOST_RANKS:
+        return [Finding("--ranks-per-host", f"from 1 to {_MOST_RANKS - 1}", str(count))]
+    if count is not None and how not in {"", "block", "spread"}:
+        return [Finding("--ranks-per-host", "--placement block or spread, or none", f"{how!r}, which places each rank")]
+    return []
+
+
+def placement_of(args: argparse.Namespace) -> str:
+    """Return how ranks are put on hosts, as `read.traffic.place` takes it."""
+    return args.placement if args.ranks_per_host is None else f"{args.placement}:{args.ranks_per_host}"
 
 
 def new_file(path: Path | None, *, replace: bool) -> list[Finding]:

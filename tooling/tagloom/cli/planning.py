@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tagloom.cli.inputs import Findings, traffic_given
+from tagloom.cli.inputs import Findings, add_placement_options, placement_findings, placement_of, traffic_given
 from tagloom.cli.screen import GOOD, NO, Screen
 from tagloom.cli.words import Commands, routing_words
 from tagloom.errors import Finding, InputError
@@ -77,6 +77,7 @@ def _planned_parts(args: argparse.Namespace) -> tuple[Fabric, Fabric, Build | No
     found.of(lambda: pipeline.refuse_plan(left, *words, **more))
     previous = found.of(lambda: pipeline.read_build(args.previous)) if args.previous else None
     keep = found.of(lambda: pipeline.read_build(args.keep)) if args.keep else None
+    found.findings += placement_findings(args)
     found.end()
     assert left is not None  # noqa: S101 - else there are findings
     return whole, left, previous, keep
@@ -101,7 +102,7 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
     traffic = None
     if args.traffic:  # counters are taken to be of the fabric with all links on
         traffic = traffic_given(
-            args.traffic, whole, lambda: pipeline.own_routes(whole, args.routing, args.assignment), args.placement
+            args.traffic, whole, lambda: pipeline.own_routes(whole, args.routing, args.assignment), placement_of(args)
         )
         traffic = traffic.of_hosts([h for h, host in enumerate(whole.hosts) if host.name in left])
     regulated = read_result(fabric, args.settings) if args.settings else None
@@ -335,7 +336,7 @@ def add(commands: Commands) -> None:
     plan.add_argument(
         "--traffic", type=Path, metavar="FILE", help="spread these bytes over the links; formats as for regulate"
     )
-    plan.add_argument("--placement", default="", metavar="HOW", help="ranks on hosts, as for regulate")
+    add_placement_options(plan)
     plan.add_argument(
         "--off",
         nargs="+",

@@ -10,7 +10,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagloom.cli.inputs import Findings, seconds_of, traffic_findings, traffic_given
+from tagloom.cli.inputs import (
+    Findings,
+    add_placement_options,
+    placement_findings,
+    placement_of,
+    seconds_of,
+    traffic_findings,
+    traffic_given,
+)
 from tagloom.cli.screen import GOOD, Screen
 from tagloom.cli.words import Commands, routing_words
 from tagloom.errors import Finding, InputError
@@ -41,7 +49,7 @@ def _regulate(args: argparse.Namespace, screen: Screen) -> int:
     levels, sleep = all_found.of(lambda: read_levels(args.levels), ((0,), False))
     power = all_found.of(lambda: read_power(args.power)) if args.power else None
     all_found.of(lambda: pipeline.refuse_plan(None, args.routing, args.assignment))
-    wrong = traffic_findings([args.traffic], args.seconds, args.ranks, args.span)
+    wrong = traffic_findings([args.traffic], args.seconds, args.ranks, args.span) + placement_findings(args)
     all_found.findings += wrong
     traffic = all_found.of(lambda: _traffic(args, fabric)) if fabric is not None and not wrong else None
     options = RegulateOptions(args.method, levels, sleep, args.allow == "cut", args.headroom, args.time_limit, power)
@@ -83,7 +91,7 @@ def _traffic(args: argparse.Namespace, fabric: Fabric) -> Traffic:
         seen = prometheus.snapshots(args.prometheus, span, time.time(), port_numbers(fabric))
         traffic = pipeline.traffic_from(fabric, paths(), seen, where)
     else:
-        given = args.placement, args.seconds, args.ranks, args.span
+        given = placement_of(args), args.seconds, args.ranks, args.span
         traffic = traffic_given(args.traffic, fabric, paths, *given)
     if not traffic.volume_bytes.any():
         raise InputError([Finding(where, "some bytes between two hosts", "none: nothing to choose by")])
@@ -128,6 +136,7 @@ def _timetable(args: argparse.Namespace, screen: Screen) -> int:
     )
     zone = args.timezone or "UTC"
     all_found.findings += day.option_findings(options) + traffic_findings(args.traffic or [])
+    all_found.findings += placement_findings(args)
     read = fabric is not None and args.traffic
     history = all_found.of(lambda: _history(args, fabric, zone)) if read else None
     all_found.end()
@@ -161,7 +170,7 @@ def _history(args: argparse.Namespace, fabric: Any, zone: str) -> Any:
     from tagloom.read.history import read_history
 
     if not any(is_one(path) for path in args.traffic):
-        return read_history(args.traffic, fabric, zone, args.placement)
+        return read_history(args.traffic, fabric, zone, placement_of(args))
     if len(args.traffic) > 1:
         raise InputError([Finding("--traffic", "one history of tagloom observe, alone", f"{len(args.traffic)} files")])
     with closing(History(args.traffic[0])) as history:
@@ -242,11 +251,9 @@ def add(commands: Commands) -> None:
     )
     regulate.add_argument("--seconds", type=float, metavar="S", help="duration of the traffic, if its file has none")
     regulate.add_argument("--ranks", type=int, metavar="N", help="number of ranks, for a paraprof summary")
-    regulate.add_argument(
-        "--placement",
-        default="",
-        metavar="HOW",
-        help="hosts of ranks: block, spread or a file of rank,host lines (default: rank i on host i if there are as "
+    add_placement_options(
+        regulate,
+        "hosts of ranks: block, spread or a file of rank,host lines (default: rank i on host i if there are as "
         "many of both); for nfdump a file of address,host lines",
     )
     regulate.add_argument(
@@ -302,7 +309,7 @@ def add(commands: Commands) -> None:
     timetable.add_argument(
         "--power", type=Path, metavar="FILE", help="YAML file of watts by model, used before tagloom's own figures"
     )
-    timetable.add_argument("--placement", default="", metavar="HOW", help="ranks on hosts, as for regulate")
+    add_placement_options(timetable)
     timetable.add_argument(
         "--timezone", metavar="ZONE", help="time zone of the timetable, such as Europe/Berlin (default UTC)"
     )

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from tagloom import __version__
 from tagloom.cli.forecasting import assumptions_of
-from tagloom.cli.inputs import LAB, Findings, listening_at, traffic_findings, traffic_given
+from tagloom.cli.inputs import (
+    LAB,
+    Findings,
+    add_placement_options,
+    listening_at,
+    placement_findings,
+    placement_of,
+    traffic_findings,
+    traffic_given,
+)
 from tagloom.cli.screen import GOOD, NO, Screen
 from tagloom.errors import Finding, InputError
 from tagloom.plain_text import printable
@@ -40,6 +49,7 @@ def _report(args: argparse.Namespace, screen: Screen) -> int:
     with screen.waiting("proving, loading and drawing"):
         found = all_found.of(lambda: _made(args, given))
         all_found.findings += traffic_findings([args.traffic, args.profile], args.seconds, args.ranks)
+        all_found.findings += placement_findings(args)
         all_found.end()
     assert found is not None  # noqa: S101 - else there are findings
     payload: dict[str, Any] = {
@@ -77,7 +87,9 @@ def _made(args: argparse.Namespace, given: Mapping[str, Any]) -> Report:
     span = SERVED_SECONDS if args.serve else None
 
     def counted(path: Path, build: Any) -> Traffic:
-        return traffic_given(path, build.fabric, lambda: build.routes, args.placement, args.seconds, args.ranks, span)
+        return traffic_given(
+            path, build.fabric, lambda: build.routes, placement_of(args), args.seconds, args.ranks, span
+        )
 
     found = report(
         args.build,
@@ -85,7 +97,7 @@ def _made(args: argparse.Namespace, given: Mapping[str, Any]) -> Report:
         traffic_file=args.traffic,
         read_traffic=counted,
         profile=args.profile,
-        placement=args.placement,
+        placement=placement_of(args),
         seconds=args.seconds,
         ranks=args.ranks,
         settings=args.settings,
@@ -205,7 +217,7 @@ def add(commands: Commands) -> None:
     report.add_argument(
         "--traffic", type=Path, metavar="F", help="traffic, by host or by rank; or a history that observe -o writes"
     )
-    report.add_argument("--placement", default="", metavar="HOW", help="as for regulate")
+    add_placement_options(report)
     report.add_argument("--seconds", type=float, metavar="S", help="duration of the traffic, as for predict")
     report.add_argument("--profile", type=Path, metavar="FILE", help="profile of a run, as for predict")
     report.add_argument("--ranks", type=int, metavar="N", help="number of ranks, for a paraprof summary")

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagloom.cli.inputs import traffic_given
+from tagloom.cli.inputs import placement_of, traffic_given
 from tagloom.errors import Finding, InputError
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _of_each(args: argparse.Namespace, build: Build, files: dict[str, dict[str, 
     parts = dict(zip(fabric.networks, fabric.by_network, strict=True))
     all_of, whole = files["--traffic"].get(""), None
     if all_of is not None:
-        place = args.placement, args.seconds, args.ranks
+        place = placement_of(args), args.seconds, args.ranks
         whole = all_found.of(lambda: traffic_given(all_of, fabric, lambda: build.routes, *place))
     found: dict[str, Run] = {}
     programs: list[Program] = []
@@ -105,11 +105,11 @@ def _of_hosts(
     from tagloom.read import read_messages
     from tagloom.read.runs import with_profile
 
-    place, program = (args.placement, args.seconds, args.ranks), None
+    place, program = (placement_of(args), args.seconds, args.ranks), None
     if file := files["--traffic"]:
         traffic = all_found.of(lambda: traffic_given(file, fabric, lambda: routes(file), *place))
     if trace := files["--trace"]:
-        both: Any = all_found.of(lambda: read_messages(trace, fabric, args.placement))
+        both: Any = all_found.of(lambda: read_messages(trace, fabric, placement_of(args)))
         program, traffic = both if both is not None else (None, None)
         if traffic is not None and args.seconds is not None:
             traffic = replace(traffic, seconds=args.seconds)

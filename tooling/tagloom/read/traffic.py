@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
 
 ABSURD_BYTES = 1e18  # an exabyte between two hosts: a unit error
+ORDER = re.compile(r"(|block|spread)(?::([1-9][0-9]{0,5}))?")  # of hosts that ranks are put on, and how many on each
 RANK_HEADER = ("src", "dst")
 HOST_HEADER = ("source", "destination", "bytes")
 
@@ -129,7 +131,7 @@ def _flows(path: Path, fabric: Fabric, placement: str) -> Traffic:
     """
     findings: list[Finding] = []
     names = {host.name: i for i, host in enumerate(fabric.hosts)}
-    if placement not in {"", "block", "spread"}:
+    if ORDER.fullmatch(placement) is None:
         names |= _named_places(fabric, placement)
     lines = read_text(path, "a readable traffic file").splitlines()
     (_, columns), *rows = split_rows(itertools.takewhile(lambda line: not line.startswith("Summary"), lines), str(path))
@@ -218,33 +220,45 @@ def _ranks(path: Path, rows: list[tuple[int, list[str]]], findings: list[Finding
 def place(fabric: Fabric, ranks: int, placement: str, where: str) -> Sequence[int]:
     """Return the host of each rank: rank i on host i where there are as many hosts, else spread over the switches.
 
-    `placement` is "", "block" (fill hosts in order), "spread" (one host of every switch, then the next of each), or a
-    file of rank,host lines, which may put several ranks on a host.
-    Raises InputError where there are more ranks than hosts, or a rank has no place.
+    `placement` is "", "block" (fill hosts in order), "spread" (one host of every switch, then the next of each), each
+    with ":N" for N ranks on every host, one after another, or a file of rank,host lines, which may put several ranks on
+    a host. Raises InputError where there are more ranks than places, or a rank has none.
     """
-    hosts = len(fabric.hosts)
-    if placement not in {"", "block", "spread"}:
+    found = ORDER.fullmatch(placement)
+    if found is None:
         places = _named_places(fabric, placement)
         if missing := [rank for rank in range(ranks) if str(rank) not in places]:
             raise InputError(
                 [Finding(placement, f"a line for each rank, 0 to {ranks - 1}", f"none for {shown(missing)}")]
             )
         return [places[str(rank)] for rank in range(ranks)]
-    if ranks > hosts:
-        raise InputError([Finding(where, f"at most {hosts} ranks, one per host", str(ranks))])
-    if placement == "block" or (placement == "" and ranks == hosts):
-        return range(ranks)
+    order, most = found[1], min(int(found[2] or 1), max(1, ranks))
+    used = -(-ranks // most)  # hosts
+    if used > len(fabric.hosts):
+        if most > 1:
+            expected = f"at most {most * len(fabric.hosts)} ranks, {most} on each host"
+        else:
+            expected = f"at most {len(fabric.hosts)} ranks, one per host, or more on each (--ranks-per-host)"
+        raise InputError([Finding(where, expected, str(ranks))])
+    hosts = _in_order(fabric, used, "block" if order == "" and used == len(fabric.hosts) else order)
+    return [hosts[rank // most] for rank in range(ranks)]
+
+
+def _in_order(fabric: Fabric, count: int, order: str) -> Sequence[int]:
+    """Return the first hosts in the order "block", or else evenly over the switches."""
+    if order == "block":
+        return range(count)
     turn: dict[int, int] = {}
-    order: list[tuple[int, int, int]] = []
+    rows: list[tuple[int, int, int]] = []
     for h, host in enumerate(fabric.hosts):
-        order.append((turn.get(host.switch, 0), host.switch, h))
+        rows.append((turn.get(host.switch, 0), host.switch, h))
         turn[host.switch] = turn.get(host.switch, 0) + 1
-    spread = [h for _, _, h in sorted(order)]
-    # Evenly over the switches, also where there are fewer ranks than switches.
+    spread = [h for _, _, h in sorted(rows)]
+    # Also where there are fewer ranks than switches.
     switches = len({host.switch for host in fabric.hosts})
-    if ranks < switches:
-        return [spread[i * switches // ranks] for i in range(ranks)]
-    return spread[:ranks]
+    if count < switches:
+        return [spread[i * switches // count] for i in range(count)]
+    return spread[:count]
 
 
 def _named_places(fabric: Fabric, placement: str) -> dict[str, int]:
