@@ -5,7 +5,7 @@ from fnmatch import fnmatch
 ROOMS = ("graph", "verify", "weave", "route", "rollout", "render", "apply", "operate", "observe")
 # Where no test in COVERING notices, those of these that execute a line follow, which running all once tells, see
 # executed.py: on racks, and for what many parts together prove, such as laws.
-PROOFS = "verify weave route rollout render laws gadgets conformance judges platforms predict regulate"
+PROOFS = "verify weave route rollout render laws gadgets conformance judges platforms predict regulate protect"
 RECORDED = {
     "apply": "apply",
     "operate": "operate apply/test_runs.py apply/test_direct_push.py",
@@ -51,7 +51,7 @@ COVERING = [
     ),
     (
         "verify/interleaving.py",
-        "verify/test_copies.py rollout/test_proof_assumptions.py rollout/test_wave_proof.py rollout/test_must_hold.py",
+        "laws/test_model_of_a_wave_is_every_state.py verify/test_copies.py rollout/test_proof_assumptions.py rollout/test_wave_proof.py rollout/test_must_hold.py",
     ),
     ("verify/management.py", "verify/test_verify.py rollout/test_management.py"),
     ("verify/guard.py", "verify/test_guard.py rollout/test_cells.py rollout/test_cases.py rollout/test_must_hold.py"),

@@ -234,7 +234,7 @@ _CARRIER_CELLS = (ENABLED, NEGOTIATION, SPEED, LAG, BOUNCE)
 def _ports(states: list[SwitchState], effects: _Effects, width: int) -> _Ports:
     changes = effects.only(PVID, INGRESS_FILTER, FRAMES, FLOODING, *_CARRIER_CELLS)
     place = changes.switch * np.int64(width) + changes.port
-    order = np.lexsort((changes.position, place))
+    order = np.lexsort((changes.cell != BOUNCE, changes.position, place))  # what bounces is down before its line
     names = ("pvid", "frames", "ingress_filter", "flooding", *CARRIER_COLUMNS)
     first = {name: port_table(states, width, name).ravel() for name in names}
     lo, columns = _port_epochs(
@@ -591,6 +591,7 @@ def _port_epochs(  # noqa: PLR0913 - the arrays of one compiled loop
 ) -> tuple[NDArray[np.int64], _PortColumns]:
     """Apply the changes of every port, ascending by place and position; a bounce is down just before its position.
 
+    Of the changes at one position bounces come first.
     Return `lo` and the columns of _Ports from `pos` on.
     """
     places, most = len(pvid), len(pvid) + 2 * len(place)
