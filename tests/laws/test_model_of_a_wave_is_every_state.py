@@ -11,7 +11,7 @@ from tagloom.errors import PlanError
 from tagloom.records.carrier import Carrier, carriers
 from tagloom.records.change import Cell, Change
 from tagloom.records.lines import BOUNCES, Lines
-from tagloom.records.switch_state import BROADCAST, DEFAULT_VLAN, Frames, Membership, SwitchEditor
+from tagloom.records.switch_state import BROADCAST, Frames, Membership, SwitchEditor
 from tagloom.route import route
 from tagloom.verify.interleaving import interleaving, reachable
 from tagloom.weave import weave
