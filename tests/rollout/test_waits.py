@@ -2,17 +2,19 @@
 
 from dataclasses import replace
 
+import networkx as nx
 import numpy as np
 import pytest
 from test_per_port import pairs
 from test_rollout import CHANGES, cut, fabric_of, planned, torus
 
 from fabrics import make_fabric
+from tagloom.errors import PlanError
 from tagloom.pipeline.proving import proof_services
 from tagloom.records.carrier import links_on
 from tagloom.records.switch_state import DISCARD_PVID
 from tagloom.rollout import choose
-from tagloom.rollout.choose import DRAIN_SECONDS, UP_MARGIN
+from tagloom.rollout.choose import BUFFER_SECONDS, DRAIN_SECONDS, LONGEST_DRAIN_SECONDS, UP_MARGIN
 from tagloom.rollout.layers import retrained
 
 
@@ -98,3 +100,31 @@ def test_each_wave_waits_for_what_it_ends_and_for_what_it_raises(name):
     assert ended == ends
     assert raised == (1 if up_seconds else 0)
     assert early == (name in EARLY)
+
+
+@pytest.mark.parametrize(("dims", "bound"), [((3, 2), "shortest"), ((4, 3), "of its own"), ((8, 3), "longest")])
+def test_where_ports_pause_old_frames_have_the_time_of_fair_outputs(dims, bound):
+    """(Q / R) times the sum of f^k over the hops k, by the longest chain of channels that wait for the next."""
+    fabric = replace(make_fabric("mesh", *dims, model="powerconnect-5324"), flow_control=True)
+    services = proof_services(fabric)
+    before, after = planned(fabric.with_links_down({0})), planned(fabric)
+    worst = 0.0
+    for held, wanted in map(services.dependencies, (before, after)):
+        waits = nx.DiGraph(zip(held.tolist(), wanted.tolist(), strict=True))
+        hops, inputs = nx.dag_longest_path_length(waits) + 2, max(n for _, n in waits.in_degree()) + 1
+        worst = max(worst, sum(BUFFER_SECONDS * inputs**k for k in range(hops + 1)))
+    expected = min(max(DRAIN_SECONDS, worst), LONGEST_DRAIN_SECONDS)
+    assert bound == {DRAIN_SECONDS: "shortest", LONGEST_DRAIN_SECONDS: "longest"}.get(expected, "of its own")
+    change = choose(fabric, before, after, services)
+    assert [(wave.name, wave.drain_seconds) for wave in change.waves][1] == ("flip", pytest.approx(expected))
+
+
+@pytest.mark.parametrize("name", ["links change their speed", "batches", "slides", "PAUSE everywhere"])
+def test_what_a_refusal_says_that_a_pause_takes_is_what_it_takes(name):
+    fabric, before, after = SCENARIOS[name][0]()
+    services = proof_services(fabric)
+    with pytest.raises(PlanError) as caught:
+        choose(fabric, before, after, services, strategy="direct")
+    paused = choose(fabric, before, after, services, strategy="drain", allow_drain=True)
+    said = f"--allow drain pauses the hosts for about {paused.downtime_seconds:.0f} s"
+    assert caught.value.next_step == f"--strategy auto, or {said}"

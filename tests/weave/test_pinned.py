@@ -10,6 +10,7 @@ from tagloom import pipeline, platforms
 from tagloom.errors import InputError, PlanError
 from tagloom.graph.trees import flooding_links
 from tagloom.lab.dataplane import Dataplane
+from tagloom.platforms.port_names import channel_name
 from tagloom.records.switch_state import OWNED_VLAN_NAME, Membership, SwitchEditor
 from tagloom.render import parse_configuration
 from tagloom.route import route
@@ -157,7 +158,9 @@ def test_a_rollout_that_would_move_the_flood_tree_or_learning_is_refused_with_th
     before, _, _ = planned(fabric)
     on_tree = next(i for i in range(4) if i not in off_tree(before))
     after, _, _ = planned(fabric.with_links_down({on_tree}), previous=before)
-    with pytest.raises(PlanError, match="floods would change their tree while they run, at s"):
+    moved = np.flatnonzero(flooding_links(fabric, before.state) != flooding_links(fabric, after.state))
+    where = channel_name(fabric, 2 * int(moved[0]))
+    with pytest.raises(PlanError, match=f"floods would change their tree while they run, at {where}"):
         pipeline.rollout_between(before, after)
     fixed, _, _ = planned(fabric, assignment="fixed", previous=before)
     with pytest.raises(PlanError, match="floods would change their tree while they run"):

@@ -18,6 +18,7 @@ from tagloom.graph.cycles import find_cycle, ranks
 from tagloom.graph.numbering import renumbered
 from tagloom.graph.trees import flooding_links
 from tagloom.records.carrier import links_on
+from tagloom.records.change import difference
 from tagloom.records.rollout import Rollout, Wave
 from tagloom.records.switch_state import MAX_VLAN, FlowControl, Membership
 from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
@@ -363,9 +364,14 @@ def _candidates(request: _Request, strategy: str, *, allow_drain: bool) -> Itera
     if apart and cyclic and "pause-off" in wanted:
         yield _Plan("pause-off", unpaused(request.change))
     if "drain" in wanted and allow_drain:
-        if not request.confusable and not request.retrained.any() and not request.hosts_retrained:
-            yield _Plan("drain", paused(request.change, beside_each_other=True))
-        yield _Plan("drain", paused(request.change, beside_each_other=False))
+        yield from _drains(request)
+
+
+def _drains(request: _Request) -> Iterator[_Plan]:
+    """Yield the plans that pause the hosts, the shorter pause first."""
+    if not request.confusable and not request.retrained.any() and not request.hosts_retrained:
+        yield _Plan("drain", paused(request.change, beside_each_other=True))
+    yield _Plan("drain", paused(request.change, beside_each_other=False))
 
 
 def _by_vlans(request: _Request) -> Iterator[_Plan]:
@@ -523,14 +529,31 @@ def _proven(request: _Request, plan: _Plan) -> tuple[Wave, ...] | None:
 
 def timed(here: FabricState, step: Step, proof: WaveProof, lines: int) -> Wave:
     """Return a proven step as a wave, with its expected duration."""
-    busiest = lines / max(1, sum(step.state[name] is not here[name] for name in here))
-    seconds = SESSION_SECONDS + LINE_SECONDS * busiest + step.wait_seconds
+    seconds = _seconds(here, step, lines)
     down = seconds if step.assumptions.paused else 0.0
     return Wave(
         *(step.name, step.why, here, step.state, proof, step.wait_seconds, seconds, lines, down, step.silent),
         assumptions=step.assumptions,
         until_up=step.until_up,
     )
+
+
+def _seconds(here: FabricState, step: Step, lines: int) -> float:
+    """Return how long a step of so many lines is expected to take."""
+    busiest = lines / max(1, sum(step.state[name] is not here[name] for name in here))
+    return SESSION_SECONDS + LINE_SECONDS * busiest + step.wait_seconds
+
+
+def _pause(request: _Request) -> float:
+    """Return about how long hosts would be paused, in seconds: what is changed is taken to be a line each."""
+    here, total = request.before, 0.0
+    for step in next(_drains(request)).steps:
+        changed = [name for name in here if step.state[name] is not here[name]]
+        if step.assumptions.paused:
+            lines = sum(len(difference(here[name], step.state[name])) for name in changed)
+            total += _seconds(here, step, lines)
+        here = step.state
+    return total
 
 
 def _refusal(request: _Request, strategy: str, *, allow_drain: bool) -> PlanError:
@@ -548,8 +571,7 @@ def _refusal(request: _Request, strategy: str, *, allow_drain: bool) -> PlanErro
     if allow_drain:
         next_step = "change it in two rollouts, over a plan with --routing tree"
         return PlanError(rule, witness, next_step, ("plan --routing tree",))
-    seconds = request.change.drain_seconds + 2 * (SESSION_SECONDS + LINE_SECONDS * 10)
-    next_step = f"--allow drain pauses the hosts for about {seconds:.0f} s"
+    next_step = f"--allow drain pauses the hosts for about {_pause(request):.0f} s"
     if strategy in {"auto", "drain"}:
         return PlanError(rule, witness, next_step, ("--allow drain",))
     return PlanError(rule, witness, f"--strategy auto, or {next_step}", ("--strategy auto", "--allow drain"))
