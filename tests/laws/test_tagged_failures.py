@@ -141,3 +141,11 @@ def test_a_cycle_that_networks_close_together_harms_all_pairs_of_a_repair():
     assert "no dependency cycle" in harm
     assert not kept.any()
     assert not what_if(fabric, state, "links", ()).deadlock_free
+
+
+def test_one_switch_without_links_has_nothing_to_fail():
+    networks = "a: {hosts: [h0, h1], vlan: 20}, b: {tagged: [h0, h1], vlan: 30}"
+    fabric = make_fabric("complete", 1, hosts=2, extra=f"networks: {{{networks}}}\n", model="powerconnect-5324")
+    found = what_if(fabric, planned(fabric)[0].state, "links")
+    assert (found.failures, found.cut_pairs_max, found.unprotected_pairs_max, found.pvids_max) == (0, 0, 0, 0)
+    assert (found.load_before, found.load_max, found.losses) == (0, 0, ())

@@ -1,5 +1,8 @@
 """Routing: published path lengths, deadlock freedom, detours around links that are down."""
 
+import random
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -236,3 +239,25 @@ def test_alternatives_list_the_trade_of_vlans_for_hops():
     assert (rows["dor"].vlans, rows["dor-r1"].vlans, rows["dor-r7"].vlans) == (12, 18, 12)
     assert rows["dor-r1"].average_hops < rows["dor"].average_hops < rows["dor-r7"].average_hops
     assert "north-last" not in rows
+
+
+def by_switches(fabric, routes):
+    """Return the switches after the first on the path of every pair of hosts, in their order."""
+    channels = paths_to(fabric, routes, fabric.host_switch)[routes.source_of_host]
+    return [[fabric.head[row[row >= 0]].tolist() for row in rows] for rows in channels]
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+@pytest.mark.parametrize(
+    ("family", "dims"),
+    [("fat-tree", (2, 4, 2)), ("fat-tree", (2, 2, 3)), ("mesh", (4, 3)), ("torus", (4, 4)), ("clos", (4, 2))],
+)
+def test_the_order_of_links_in_the_file_changes_no_path_of_a_family(family, dims, seed):
+    fabric = make_fabric(family, *dims)
+    links = list(fabric.links)
+    random.Random(seed).shuffle(links)
+    other = replace(fabric, links=tuple(links))
+    for assignment in ("fixed", "renamed"):
+        first, second = (route(each, "auto", assignment) for each in (fabric, other))
+        assert first.method == second.method
+        assert by_switches(fabric, first) == by_switches(other, second)
