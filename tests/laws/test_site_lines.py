@@ -116,6 +116,31 @@ def test_a_line_that_changes_a_cell_is_refused_with_file_line_and_cell(cell, mod
 
 
 @EACH_MODEL
+def test_a_line_that_takes_an_entry_away_is_refused(model):
+    """Whatever address it names: on a switch without that entry it does nothing."""
+    platform = platforms.load(model)
+    here = factory(platform)
+    here.create_vlan(200)
+    there = here.freeze()
+    here.set_entry(200, MAC, [1])
+    page, lines = as_a_page(platform, here.freeze(), there)
+    found = refused_lines(page, model)
+    assert lines
+    assert all(f" {Cell.ENTRY.value}" in found[line] for line, _ in lines)
+
+
+@EACH_MODEL
+def test_a_block_may_lack_its_exit(model):
+    platform, shut = platforms.load(model), factory(platforms.load(model))
+    EDITS[Cell.ENABLED](shut)
+    page, _ = as_a_page(platform, factory(platform).freeze(), shut.freeze())
+    opened = page.splitlines()[0]
+    whole = lines_of(f"{opened}\ndescription up\nexit\nhostname a\n", model)
+    assert lines_of(f"{opened}\ndescription up\nhostname a\n", model) == whole
+    assert len(whole) == 2
+
+
+@EACH_MODEL
 @examples(15)
 @given(data=st.data())
 def test_whatever_leads_from_one_state_to_another_is_refused_line_by_line(model, data):
