@@ -20,8 +20,8 @@ class Harmless:
     """The lines of a family that a proof may pass over, by the place they stand in.
 
     `places` are config, vlan-database, interface and interface-vlan, and outside-interface and outside-vlan for what
-    holds besides on ports and in VLANs that are not the fabric's. `unsent` and `named` are the family's `not_sent` and
-    `named`.
+    holds besides on ports and in VLANs that are not the fabric's. Of a row marked `as_said` a "no" or "undo" before its
+    lines is not harmless. `unsent` and `named` are the family's `not_sent` and `named`.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class Harmless:
         named: Mapping[str, Iterable[str]] = MappingProxyType({}),
     ) -> None:
         places = {place: rows for place, rows in data.items() if place != "blocks"}
-        self._places = {place: _beginnings(row["lines"] for row in rows) for place, rows in places.items()}
+        self._places = {place: _lines_of(rows) for place, rows in places.items()}
         blocks = data.get("blocks", ())
         self._blocks = [(re.compile(rf"(?:{row['opens']})(?:[ \d].*)?"), _beginnings([row["lines"]])) for row in blocks]
         self._not_sent = [(row["why"], _beginnings([row["lines"]])) for row in unsent]
@@ -62,6 +62,14 @@ class Harmless:
     def covers_command(self, line: str) -> bool:
         """Return whether a shell's line is one harmless command and nothing else."""
         return bool(_ONE_COMMAND.fullmatch(line) and self._whole.fullmatch(line))
+
+
+def _lines_of(rows: Iterable[Mapping[str, Any]]) -> re.Pattern[str]:
+    """Compile the lines of a place: those that may be undone, and those that may not."""
+    undone = [row["lines"] for row in rows if not row.get("as_said")]
+    said = [each for row in rows if row.get("as_said") for each in row["lines"]]
+    either = [_beginnings(undone).pattern] * bool(undone) + [rf"(?:{each})(?: .*)?" for each in said]
+    return re.compile("|".join(f"(?:{each})" for each in either))
 
 
 def _beginnings(groups: Iterable[list[str]]) -> re.Pattern[str]:

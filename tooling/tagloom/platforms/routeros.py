@@ -79,8 +79,10 @@ class Lines:
         self.owned = tuple(data["owned"])
         self.order: tuple[tuple[str, ...], ...] = tuple(tuple(phase["steps"]) for phase in data["order"])
         self._formats = {key: words[key][0].format for key in data["lines"]}
-        self.known = {menu: set(names) for menu, names in data["passed_over"].items()}
-        self.passed_over = {menu: frozenset(names) for menu, names in data["passed_over"].items()}
+        self._menus = re.compile("|".join(f"(?:{each})" for each in data["menus"]))
+        rows = {menu: [name.partition("=") for name in names] for menu, names in data["passed_over"].items()}
+        self.passed_over = {menu: {name: re.compile(only or ".*") for name, _, only in rows[menu]} for menu in rows}
+        self.known = {menu: set(names) for menu, names in self.passed_over.items()}
         for key in data["lines"]:
             for spelling in words[key]:
                 parsed = parse_line(
@@ -89,6 +91,20 @@ class Lines:
                 if parsed is None or parsed.menu not in self.known:
                     raise InputError([Finding(spelling.where, f"a line of {', '.join(sorted(self.known))}", key)])
                 self.known[parsed.menu].update(parsed.values, parsed.found or ())
+
+    def opens(self, text: str) -> str:
+        """Return the path of the menu that a line opens, with blanks; "" where it is a command.
+
+        >>> lines().opens("/interface/bridge/port"), lines().opens("/interface bridge remove tagloom")
+        ('interface bridge port', '')
+        """
+        path = " ".join(text.replace("/", " ").split())
+        return path if text.startswith("/") and self._menus.fullmatch(path) else ""
+
+    def takes(self, line: Line) -> bool:
+        """Return whether what is passed over has values that change no frame's way."""
+        only = self.passed_over[line.menu]
+        return all(name not in only or bool(only[name].fullmatch(value)) for name, value in line.values.items())
 
     def write(self, key: str, **values: object) -> str:
         """Write a line with its values."""
@@ -286,10 +302,10 @@ class Menus:
         if parsed is None:
             return Outcome(OutcomeKind.UNKNOWN, "")
         if not parsed.verb:
-            self._menu = parsed.menu
+            self._menu = self._lines.opens(text)
             return _DONE if parsed.menu in self._lines.known else Outcome(OutcomeKind.UNKNOWN, "")
         handler = self.HANDLERS.get((parsed.menu, parsed.verb))
-        if handler is None or not self._is_ours(parsed):
+        if handler is None or not self._is_ours(parsed) or not self._lines.takes(parsed):
             return Outcome(OutcomeKind.UNKNOWN, "")
         known, passed_over = self._lines.known[parsed.menu], self._lines.passed_over[parsed.menu]
         if strange := sorted({*parsed.values, *(parsed.found or ())} - known - {"disabled"}):

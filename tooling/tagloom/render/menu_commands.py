@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from tagloom.platforms import routeros
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
 
     from tagloom.platforms import Platform
     from tagloom.records.switch_state import SwitchEditor, SwitchState
-
-_PATH = re.compile(r"/[a-z][\w-]*(?:[ /][a-z][\w-]*)*")
 
 
 class MenuCommands(FlatCommands):
@@ -42,20 +39,22 @@ class MenuCommands(FlatCommands):
         none needs a later one.
         """
         menus = routeros.Menus(platform, factory(platform))
-        owned, known = routeros.lines().owned, harmless(platform.grammar)
+        words, known = routeros.lines(), harmless(platform.grammar)
         unknown: list[UnknownLine] = []
         foreign: list[UnknownLine] = []
         menu = ""
         for number, line in _whole_lines(clean_lines(text)):
             outcome = menus.feed(line)
-            if _PATH.fullmatch(line):  # the path alone: the lines behind it belong there
-                menu = f"/{' '.join(line.strip('/').replace('/', ' ').split())}"
+            if path := words.opens(line):  # the lines behind it belong there
+                menu = f"/{path}"
                 continue
             if outcome.accepted:
                 continue
+            if line.startswith("/") and "=" not in line and "[" not in line:  # a command, or a menu that is not known
+                menu = line
             whole = line if line.startswith(("/", ":")) else f"{menu} {line}".lstrip()
             trouble = UnknownLine(number, "", whole, outcome.text, menus.ports_of(line))
-            ours = whole.replace("/", " ").startswith(_spaced(owned)) and not known.covers_command(whole)
+            ours = whole.replace("/", " ").startswith(_spaced(words.owned)) and not known.covers_command(whole)
             (unknown if outcome.text or ours else foreign).append(trouble)
         if menus.has_bridge and not (menus.state().mode == PortMode.GENERAL).any():  # a push that broke off behind it
             row = "/interface bridge add name=" + routeros.lines().bridge

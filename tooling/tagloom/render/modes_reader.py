@@ -136,7 +136,8 @@ class _Reader:
 
     def _note_open_trunks(self, number: int, line: str) -> None:
         """Remember the line that made a trunk carry every VLAN: it bears on whatever ports and VLANs there are."""
-        for port in self._open_ports().intersection(self.interpreter.context.ports):
+        context = self.interpreter.context
+        for port in self._open_ports() if context is CONFIG else self._open_ports().intersection(context.ports):
             self._open_trunks.setdefault(port, UnknownLine(number, self._block, line, self._open_trunk))
         if self._checks_sources:
             until = _CHECKED.format(self.interpreter.grammar.line("source_unchecked"))
@@ -230,7 +231,8 @@ class _Reader:
             interpreter = again.interpreter
         state = interpreter.editor.freeze()
         still_open = interpreter.open_trunks.union(interpreter.promised)
-        self.unknown.extend(self._open_trunks[port] for port in sorted(still_open))
+        opened = {**again._open_trunks, **self._open_trunks} if taken_late else self._open_trunks
+        self.unknown.extend(opened[port] for port in sorted(still_open))
         self.unknown.extend(
             line
             for port, line in sorted(self._hybrids.items())

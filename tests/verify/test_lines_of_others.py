@@ -1,0 +1,254 @@
+"""No line that can touch forwarding passes as known, in the texts of the newer families; harmless ones pass."""
+
+from functools import cache
+
+import pytest
+
+from fabrics import ROOT, make_fabric
+from tagloom import pipeline, platforms
+from tagloom.lab.dataplane import Dataplane
+from tagloom.render import parse_configuration
+
+MODELS = {
+    "routeros": "mikrotik-crs326-24g-2s",
+    "huawei": "huawei-s5731-s24t4x",
+    "comware": "hpe-5130-24g-4sfp",
+    "eos": "arista-7010t-48",
+    "cbs350": "cisco-cbs350-24t-4g",
+}
+PORT = {
+    "huawei": "interface GigabitEthernet0/0/1",
+    "comware": "interface GigabitEthernet1/0/1",
+    "eos": "interface Ethernet1",
+    "cbs350": "interface GigabitEthernet1",
+}
+
+
+@cache
+def planned(family):
+    """Return a planned ring of three switches and its texts."""
+    fabric = make_fabric("ring", 3, model=OWN[family])
+    pinned = family in ("routeros", "eos")
+    options = {"assignment": "pinned", "routing": "tree"} if pinned else {}
+    return fabric, pipeline.plan(fabric, ROOT / "templates", **options)[2]
+
+
+def proof_of(family, lines):
+    """Prove the texts with lines at the end of the first switch's, and inside its first port for a tuple."""
+    fabric, texts = planned(family)
+    if isinstance(lines, tuple):
+        lines = "\n".join([PORT[family], *lines])
+    texts = {**texts, "s0": with_lines(family, texts["s0"], lines)}
+    return pipeline.prove(fabric, texts, None, whole=True)[1]
+
+
+def with_lines(family, text, lines):
+    """Return a text with lines at its end, before the word that ends it."""
+    end = {"eos": "\nend", "huawei": "\nreturn", "comware": "\nreturn", "fastpath": "\nexit", "os6": "\nexit"}
+    return f"{text.rstrip().removesuffix(end.get(family, ''))}\n{lines}\n"
+
+
+@pytest.mark.parametrize("family", MODELS)
+def test_a_plan_is_an_unqualified_yes(family):
+    proof = proof_of(family, "")
+    assert (proof.proven, proof.unknown_lines) == (True, ())
+
+
+TOUCHING = {
+    "routeros": [
+        "/interface bridge remove tagloom",
+        "/interface/bridge/remove tagloom",
+        "/interface bridge disable tagloom",
+        "/interface ethernet disable ether1",
+        "/interface disable ether1",
+        "/interface/disable ether1",
+        "/interface disable [ find ]",
+        "/interface bridge port disable 0",
+        "/interface bridge port remove numbers=0",
+        "/interface ethernet reset ether1",
+        "/interface ethernet poe power-cycle ether1",
+        "/interface\nbridge remove tagloom",
+        "/interface ethernet\ndisable ether1",
+        "/system\nreboot",
+        "/system reboot",
+        "/system shutdown",
+        "/system reset-configuration",
+        "/system backup load",
+        "/system package update install",
+        "/system routerboard upgrade",
+        '/system scheduler add interval=1m name=x on-event="/interface disable ether1"',
+        "/system scheduler\nadd interval=1m name=x on-event=x",
+        '/tool netwatch add host=10.0.0.1 down-script="/interface disable ether1"',
+        "/tool netwatch\nadd host=10.0.0.1 down-script=x",
+        "/ip dhcp-client add interface=ether24 script=x",
+        "/ip hotspot user profile add name=x on-login=x",
+        "/system watchdog set watch-address=10.0.0.1",
+        "/import x.rsc",
+        "/undo",
+        "/quit",
+        "/interface ethernet set [ find default-name=ether1 ] mtu=100 l2mtu=100",
+        "/interface ethernet set [ find default-name=ether1 ] l2mtu=1500",
+        "/interface ethernet set [ find default-name=ether1 ] auto-negotiation=no speed=100Mbps full-duplex=no",
+        '/interface ethernet switch rule add ports=ether1 switch=switch1 new-dst-ports=""',
+        "/interface bridge filter add action=drop chain=forward",
+        "/interface bridge set [ find name=tagloom ] ether-type=0x88a8",
+        "/interface bridge set [ find name=tagloom ] mtu=68",
+        "/interface bridge settings set use-ip-firewall=yes",
+        "/interface bonding add mode=802.3ad name=bond1 slaves=ether1,ether2",
+        "/interface vlan add interface=tagloom name=v100 vlan-id=100",
+        "/ip address add address=10.0.0.1/24 interface=ether24; /interface disable ether1",
+        ":execute x",
+        ":global x 1",
+    ],
+    "huawei": [
+        ("undo portswitch",),
+        ("port link-type access",),
+        ("traffic-policy office inbound",),
+        ("mac-limit maximum 1",),
+        ("port-security enable",),
+        ("broadcast-suppression 0",),
+        ("loopback internal",),
+        ("port-isolate enable group 1",),
+        ("eth-trunk 1",),
+        ("undo jumboframe enable", "shutdown"),
+        "vcmp role client",
+        "vcmp role server",
+        "undo vcmp role silent",
+        "undo vlan 100",
+        "traffic-policy office global inbound",
+        "mac-address blackhole 0200-0000-0000 vlan 100",
+        "undo mac-address static",
+        "observe-port 1 interface GigabitEthernet0/0/1",
+        "dot1x enable",
+        "reset saved-configuration",
+        "reboot",
+        "stack slot 0 renumber 1",
+    ],
+    "comware": [
+        ("port link-mode route",),
+        ("packet-filter 3000 inbound",),
+        ("qos apply policy office inbound",),
+        ("mac-address max-mac-count 1",),
+        ("port-isolate enable group 1",),
+        ("broadcast-suppression 0",),
+        ("loopback internal",),
+        ("service-instance 1",),
+        ("undo port link-type",),
+        "mac-address blackhole 0200-0000-0000 vlan 100",
+        "undo mac-address static",
+        "mirroring-group 1 local",
+        "undo vlan 100",
+        "qos vlan-policy office vlan 100 inbound",
+        "dot1x",
+        "reboot",
+    ],
+    "eos": [
+        ("no switchport",),
+        ("mac access-group office in",),
+        ("service-policy input office",),
+        ("storm-control broadcast level 0",),
+        ("mtu 100",),
+        ("switchport port-security",),
+        ("traffic-loopback source system device mac",),
+        ("channel-group 1 mode active",),
+        ("error-correction encoding none", "shutdown"),
+        "daemon x\n   exec /mnt/flash/x\n   no shutdown",
+        "daemon TerminAttr\n   exec /mnt/flash/x",
+        "event-handler x\n   trigger on-boot\n   action bash reboot",
+        "no vlan 100",
+        "mac address-table static 0200.0000.0000 vlan 100 drop",
+        "monitor session 1 source Ethernet1",
+        "vlan 100\n   state suspend",
+        "bash reboot",
+        "reload",
+    ],
+    "cbs350": [
+        ("switchport protected-port",),
+        ("service-acl input office",),
+        ("storm-control broadcast level 1",),
+        ("dot1x port-control auto",),
+        ("port security",),
+        ("rate-limit 64",),
+        ("macro auto",),
+        "no vlan 100",
+        "dot1x system-auth-control",
+        "monitor session 1 destination interface GigabitEthernet1",
+        "ip arp inspection",
+        "gvrp enable",
+        "reload",
+    ],
+}
+HARMLESS = {
+    "routeros": [
+        "/system identity set name=leaf",
+        "/system identity\nset name=leaf",
+        "/system/clock/set time-zone-name=UTC",
+        "/system ntp client set enabled=yes",
+        "/system logging\nadd topics=info",
+        "/ip service\nset telnet disabled=yes\nset ssh port=22",
+        "/ip address add address=10.0.0.1/24 interface=ether24",
+        "/user add group=read name=u",
+        "/snmp set enabled=yes",
+        "/tool mac-server set allowed-interface-list=none",
+        "/tool\nromon set enabled=no",
+        "/system routerboard settings set auto-upgrade=no",
+        "/interface list add name=LAN",
+        "/interface ethernet set [ find default-name=ether1 ] comment=uplink l2mtu=1592 mtu=9000",
+        "/interface bridge set [ find name=tagloom ] ether-type=0x8100",
+    ],
+    "huawei": [("description up",), ("portswitch",), "sysname leaf", "vcmp role silent", "undo telnet server enable"],
+    "comware": [("description up",), "sysname leaf"],
+    "eos": [("description up",), "hostname leaf", "daemon TerminAttr\n   exec /usr/bin/TerminAttr -x\n   no shutdown"],
+    "cbs350": [("description up",), "hostname leaf"],
+}
+
+
+OWN = {**MODELS, "ros": "powerconnect-5324", "fastpath": "powerconnect-6248", "os6": "n-series"}
+UNDO = {"huawei": "undo ", "comware": "undo "}
+
+
+def undone(family):
+    """Yield every line of a planned text with a "no" or "undo" before it, behind the line that opens its block."""
+    opener = ""
+    for line in map(str.strip, planned(family)[1]["s0"].splitlines()):
+        if line.startswith(("interface ", "vlan ")) and "batch" not in line:
+            opener = line
+        elif line in ("exit", "quit", "#", "!", "return", "end"):
+            opener = ""
+            continue
+        words = UNDO.get(family, "no ")
+        bare = line.removeprefix(words)
+        inside = [opener] if opener and opener != line else []
+        yield from ("\n".join([*inside, each]) for each in ({f"{words}{bare}", bare} - {line}))
+
+
+@pytest.mark.parametrize("family", [family for family in OWN if family != "routeros"])
+def test_a_line_of_a_plan_that_is_undone_is_no_yes_unless_frames_arrive(family):
+    fabric, texts = planned(family)
+    states = {s.name: parse_configuration(platforms.of(s), texts[s.name]).state for s in fabric.switches}
+    refused = 0
+    for lines in undone(family):
+        proof = proof_of(family, lines)
+        refused += not proof.proven
+        if proof.proven:
+            text = with_lines(family, texts["s0"], lines)
+            held = parse_configuration(platforms.of(fabric.switches[0]), text).state
+            found = Dataplane(fabric, {**states, "s0": held}).ping_all()
+            assert (found.lost, found.duplicated, found.storm) == ((), (), ""), lines
+    assert refused >= 5
+
+
+def cases(table):
+    return [pytest.param(family, each, id=f"{family}: {each}"[:60]) for family, some in table.items() for each in some]
+
+
+@pytest.mark.parametrize(("family", "lines"), cases(TOUCHING))
+def test_a_line_that_may_touch_forwarding_makes_no_unqualified_yes(family, lines):
+    assert not proof_of(family, lines).proven
+
+
+@pytest.mark.parametrize(("family", "lines"), cases(HARMLESS))
+def test_a_harmless_line_leaves_the_yes_as_it_is(family, lines):
+    proof = proof_of(family, lines)
+    assert proof.unknown_lines == ()
+    assert proof.proven, [str(each) for each in proof.findings]
