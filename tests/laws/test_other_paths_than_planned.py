@@ -4,6 +4,7 @@ The compiled walk handles every fabric of 256 hosts and more. It visits each ent
 channel of each path with the plan. What frames do is followed one by one in the virtual rack's data plane.
 """
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -66,6 +67,27 @@ def test_where_one_routing_is_woven_and_another_planned(data):
     assert seen(fabric, state, other) == len(strays(fabric, state, other))
 
 
+def by_the_twin(fabric, state, link, chosen):
+    """Lead frames for some destinations over the parallel link; `chosen` takes the list of (VLAN, address).
+
+    Return the states and the destinations, none where no entry leads over the link.
+    """
+    i, link = link
+    twins = [n for n, x in enumerate(fabric.links) if n != i and (x.a, x.b) == (link.a, link.b)]
+    twin = fabric.links[twins[0]]
+    at, far = fabric.switches[link.a].name, fabric.switches[link.b].name
+    here, there = SwitchEditor.of(state[at]), SwitchEditor.of(state[far])
+    moved = [key for key, ports in sorted(here.entries.items()) if ports == (link.a_port,)]
+    moved = [key for key in moved if here.members[key[0]].get(twin.a_port, 0) == 0]
+    keys = chosen(moved) if moved else []
+    for key in keys:
+        here.set_entry(*key, (twin.a_port,))
+    for vlan in {vlan for vlan, _ in keys}:
+        here.set_member(vlan, twin.a_port, Membership.TAGGED)
+        there.set_member(vlan, twin.b_port, Membership.TAGGED)
+    return {**state, at: here.freeze(), far: there.freeze()}, keys
+
+
 @examples(40)
 @given(st.data())
 def test_where_some_destinations_go_by_the_parallel_link(data):
@@ -73,24 +95,32 @@ def test_where_some_destinations_go_by_the_parallel_link(data):
     family, dims, options = data.draw(st.sampled_from(FABRICS[:5]))
     fabric = make_fabric(family, *dims, **options)
     routes = route(fabric, data.draw(st.sampled_from(ROUTINGS)), "fixed", 0)
-    state = dict(weave(fabric, routes, "fixed").state)
-    i, link = data.draw(st.sampled_from(list(enumerate(fabric.links))))
-    twins = [n for n, x in enumerate(fabric.links) if n != i and (x.a, x.b) == (link.a, link.b)]
-    twin = fabric.links[data.draw(st.sampled_from(twins))]
-    at, far = fabric.switches[link.a].name, fabric.switches[link.b].name
-    here, there = SwitchEditor.of(state[at]), SwitchEditor.of(state[far])
-    moved = [key for key, ports in sorted(here.entries.items()) if ports == (link.a_port,)]
-    moved = [key for key in moved if here.members[key[0]].get(twin.a_port, 0) == 0]
-    assume(moved)
-    vlan = data.draw(st.sampled_from(sorted({v for v, _ in moved})))
-    for key in data.draw(st.lists(st.sampled_from([key for key in moved if key[0] == vlan]), min_size=1)):
-        here.set_entry(*key, (twin.a_port,))  # type: ignore[call-arg]
-    here.set_member(vlan, twin.a_port, Membership.TAGGED)
-    there.set_member(vlan, twin.b_port, Membership.TAGGED)
-    state[at], state[far] = here.freeze(), there.freeze()
+
+    def some(moved):
+        vlan = data.draw(st.sampled_from(sorted({v for v, _ in moved})))
+        return data.draw(st.lists(st.sampled_from([key for key in moved if key[0] == vlan]), min_size=1))
+
+    link = data.draw(st.sampled_from(list(enumerate(fabric.links))))
+    state, keys = by_the_twin(fabric, weave(fabric, routes, "fixed").state, link, some)
+    assume(keys)
     wrong = strays(fabric, state, routes)
     assert wrong
     assert seen(fabric, state, routes) == len(wrong)
+
+
+@pytest.mark.parametrize(("family", "dims", "options"), [FABRICS[2], FABRICS[4]])
+def test_one_destination_by_the_parallel_link_is_seen_wherever_on_its_path(family, dims, options):
+    """Paths to the switch before the last go as planned, and so does each last channel."""
+    fabric = make_fabric(family, *dims, **options)
+    routes = route(fabric, "tree", "fixed", 0)
+    planned, middle = weave(fabric, routes, "fixed").state, 0
+    for link in enumerate(fabric.links):
+        state, keys = by_the_twin(fabric, planned, link, lambda moved: moved[-1:])
+        if keys:
+            wrong = strays(fabric, state, routes)
+            assert seen(fabric, state, routes) == len(wrong) > 0
+            middle += 1
+    assert middle > 2
 
 
 def test_a_fabric_of_256_hosts_takes_the_compiled_walk_and_counts_the_pairs_of_another_routing(monkeypatch):

@@ -20,7 +20,9 @@ from tagloom.records.wave_proof import ProofAssumptions
 from tagloom.render import line_changes
 from tagloom.rollout.steps import Change, through
 from tagloom.rollout.trees import tree_state
+from tagloom.route import route
 from tagloom.verify import prove_wave
+from tagloom.weave import weave
 
 
 def a_flip_on_a_ring(chance):
@@ -116,3 +118,21 @@ def test_a_frame_that_is_flooded_and_then_led_astray_is_lost_with_pause_or_witho
     plane = Dataplane(fabric, astray)
     assert not plane.unicast("h0", "h1").copies
     assert plane.broadcast("h0").delivered_to == {"h1": 1}
+
+
+@pytest.mark.parametrize("assumptions", [ProofAssumptions(), ProofAssumptions(lossy=True)], ids=["whole", "lossy"])
+def test_frames_that_entries_lead_round_for_ever_are_found_where_some_may_be_lost_too(assumptions):
+    """Every entry for h0 leads on round the ring of one pinned VLAN, its own switch's too."""
+    fabric = make_fabric("ring", 4, model="linux-bridge")
+    state = dict(weave(fabric, route(fabric, "auto", "pinned"), "pinned").state)
+    assert prove_wave(fabric, state, {}, assumptions=assumptions).proven
+    (vlan,) = state["s0"].owned_vlans
+    for s in range(4):
+        channel = next(c for c in range(len(fabric.tail)) if (fabric.tail[c], fabric.head[c]) == (s, (s + 1) % 4))
+        editor = SwitchEditor.of(state[f"s{s}"])
+        editor.set_entry(vlan, fabric.hosts[0].mac, (int(fabric.tail_port[channel]),))
+        state[f"s{s}"] = editor.freeze()
+    proof = prove_wave(fabric, state, {}, assumptions=assumptions)
+    assert not proof.proven
+    if assumptions.lossy:
+        assert any("round" in f"{each.expected} {each.actual}" for each in proof.findings)

@@ -55,3 +55,10 @@ def test_the_nearest_link_that_joins_the_halves_is_taken():
     moved = detour(fabric.with_links_down({2}), on_tree(fabric, [0, 1, 2, 3, 4]))
     assert set((moved.trees[moved.trees >= 0] // 2).tolist()) == {0, 1, 3, 4, 6}
     assert "1 of 1 trees moved" in moved.reason
+
+
+def test_a_branch_that_was_given_up_joins_nothing_again():
+    """Switch 2 has no hosts, and both of its links of the tree are down: host 3 is reached over neither."""
+    fabric = make_irregular([1, 1, 0, 1], [(0, 1), (1, 2), (0, 3), (2, 3)])
+    routes = on_tree(fabric, [0, 1, 2])
+    assert detour(fabric.with_links_down({1, 2}), routes) is None
