@@ -1,5 +1,6 @@
 """An exit status is the answer's, whatever becomes of the streams it is printed on."""
 
+import argparse
 import contextlib
 import os
 import shutil
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tagloom.cli import main
+from tagloom.cli import main, parser
 
 RING = "name: ring\nmodel: powerconnect-5324\nshape: {family: ring, dims: [3], parallel: 2}\n"
 DAY = "# seconds: 43200\ntime,source,destination,bytes\n2026-11-20T00:00,h0,h1,1e6\n2026-11-20T12:00,h1,h2,1e6\n"
@@ -46,6 +47,21 @@ COMMANDS = {
     "run t.yml": 2,
     "lab status": 2,
     "measure power --meter csv:missing --seconds 1": 2,
+    "adopt": 2,
+    "backup": 2,
+    "bootstrap f.yml": 2,
+    "confirm": 2,
+    "demo --help": 0,
+    "docs": 0,
+    "docs index": 0,
+    "hosts": 2,
+    "import missing": 2,
+    "path b": 2,
+    "record s0": 2,
+    "repair": 2,
+    "replace s0": 2,
+    "schema": 0,
+    "status": 2,
 }
 
 
@@ -108,6 +124,7 @@ FEW = [
     "verify bad --json",
     "verify missing",
     "observe",
+    "docs index",
 ]
 
 
@@ -131,6 +148,11 @@ def test_the_status_is_the_answers(place, words):
         for descriptor in (broken, full, void):
             os.close(descriptor)
     assert found == dict.fromkeys(streams, (COMMANDS[words], ""))
+
+
+def test_every_command_is_among_them():
+    every = next(action for action in parser()._actions if isinstance(action, argparse._SubParsersAction)).choices
+    assert set(every) <= {words.split()[0] for words in COMMANDS}
 
 
 def test_a_full_standard_output_is_told(place):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import io
 import re
 from typing import TYPE_CHECKING
 
@@ -50,11 +51,11 @@ def rendered(text: str) -> str:
     from rich.console import Console
     from rich.markdown import Markdown
 
-    console = Console(width=WIDTH, color_system=None, force_terminal=False, legacy_windows=False)
+    shown = io.StringIO()  # not standard output, which may be full or closed
+    console = Console(file=shown, width=WIDTH, color_system=None, force_terminal=False, legacy_windows=False)
     plain = LINK.sub(r"\1 (\2)", PICTURE.sub(r"(picture: \1)", text))
-    with console.capture() as shown:
-        console.print(Markdown(plain, hyperlinks=False))
-    return "\n".join(line.rstrip() for line in shown.get().splitlines())
+    console.print(Markdown(plain, hyperlinks=False))
+    return "\n".join(line.rstrip() for line in shown.getvalue().splitlines())
 
 
 def _docs(args: argparse.Namespace, screen: Screen) -> int:
