@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fabrics import make_fabric
-from tagloom import pipeline
+from tagloom import pipeline, platforms
 from tagloom.apply.playbook import Ansible
 from tagloom.apply.site import Site
 from tagloom.cli.applying import context_of
@@ -24,13 +24,20 @@ from terminal import Terminal
 
 SHARE = share_directory()
 TEMPLATES = SHARE / "templates"
-NAMES = ["s0", "s1", "s2", "s3", "s4"]
-QUIRKS = {
+OLDER = {
     "s0": {"refuse_login": True},
     "s1": {"reject_line": "^name"},
     "s2": {"drop_after": 12},
     "s3": {"ignore_line": "pvid"},
     "s4": {"reject_line": "^bridge fdb"},
+}
+NEWER = {
+    "s0": {"drop_after": 8},
+    "s1": {"reject_line": "vlan"},
+    "s2": {"drop_after": 6},
+    "s3": {"reject_line": "bridge vlan"},
+    "s4": {"reject_line": "name"},
+    "s5": {"refuse_login": True},
 }
 
 # Python runs a `sitecustomize` of PYTHONPATH at its start: so both are in ansible-playbook and all that it forks.
@@ -57,22 +64,34 @@ def union1d(*_):
 
 numpy.union1d = union1d
 """
-SWITCHES = """switches:
-  s0: {model: powerconnect-5324}
-  s1: {model: powerconnect-5548}
-  s2: {model: powerconnect-6248}
-  s3: {model: n-series}
-  s4: {model: linux-bridge}
-"""
+# By name: models, how they are planned, and how each fails.
+RINGS = {
+    "older": (["powerconnect-5324", "powerconnect-5548", "powerconnect-6248", "n-series", "linux-bridge"], {}, OLDER),
+    "newer": (
+        [
+            "cisco-cbs350-24t-4g",
+            "hpe-5130-24g-4sfp",
+            "huawei-s5731-s24t4x",
+            "mikrotik-crs326-24g-2s",
+            "arista-7010t-48",
+            "cisco-sg300-28",
+        ],
+        {"assignment": "pinned", "routing": "tree"},
+        NEWER,
+    ),
+}
 
 
 class Families(Terminal):
-    """A running ring of a switch of every family, and a build of it."""
+    """A running ring of a switch of several families, and a build of it."""
 
-    def __init__(self, home):
+    def __init__(self, home, ring):
         super().__init__(home)
-        fabric = make_fabric("ring", 5, model="powerconnect-5324", extra=SWITCHES)
-        build, proof, texts = pipeline.plan(fabric, TEMPLATES)
+        models, options, self.quirks = RINGS[ring]
+        self.names = [f"s{n}" for n in range(len(models))]
+        switches = "".join(f"  {name}: {{model: {model}}}\n" for name, model in zip(self.names, models, strict=True))
+        fabric = make_fabric("ring", len(models), model=models[0], extra=f"switches:\n{switches}")
+        build, proof, texts = pipeline.plan(fabric, TEMPLATES, **options)
         pipeline.write_build(build, proof, texts, home / "a")
         for name, text in (("watch", WATCH), ("fault", FAULT)):
             (home / name).mkdir()
@@ -92,9 +111,9 @@ class Families(Terminal):
         return sorted(set(self.seen.read_text().split())) if self.seen.exists() else []
 
 
-@pytest.fixture(scope="module")
-def families(tmp_path_factory):
-    made = Families(tmp_path_factory.mktemp("families"))
+@pytest.fixture(scope="module", params=RINGS)
+def families(request, tmp_path_factory):
+    made = Families(tmp_path_factory.mktemp("families"), request.param)
     yield made
     process.down(made.rack)
 
@@ -112,7 +131,7 @@ def test_the_watcher_sees_what_a_thread_imports(tmp_path, families):
 def test_the_traceback_of_a_fault_of_ours_is_kept_without_what_was_read(families):
     page, _ = families.under("fault", "apply", "a", "--allow", "interrupt", expect=3)
     errors = {each["switch"]: each["error"] for each in page["outcomes"]}
-    assert sorted(errors) == NAMES
+    assert sorted(errors) == families.names
     for name, error in errors.items():
         assert error.startswith("tagloom has a fault: RecursionError, traceback in ")
         (kept,) = [word.rstrip(";") for word in error.split() if word.endswith(f"faults/{name}.txt;")]
@@ -126,10 +145,10 @@ def test_the_traceback_of_a_fault_of_ours_is_kept_without_what_was_read(families
 
 def test_nothing_is_imported_while_threads_speak_to_switches(families):
     """Where this fails, `tagloom.adapters.worker_pool.NEEDED_BY_THREADS` lacks what is named here."""
-    process.quirks(families.rack, QUIRKS)
-    assert families.under("watch", "apply", "a", "--allow", "interrupt", expect=3)[0]["failed"] == NAMES
+    process.quirks(families.rack, families.quirks)
+    assert families.under("watch", "apply", "a", "--allow", "interrupt", expect=3)[0]["failed"] == families.names
     process.quirks(families.rack, {"*": asdict(Quirks())})
-    assert families.under("watch", "apply", "--resume")[0]["changed"] == NAMES
+    assert families.under("watch", "apply", "--resume")[0]["changed"] == families.names
     assert families.imported() == []
 
 
@@ -143,3 +162,9 @@ def test_the_traceback_of_a_fault_of_the_command_is_kept_beside_its_runs(tmp_pat
     kept = tmp_path / "runs/now-fault.txt"
     assert str(kept) in capsys.readouterr().err
     assert "_ = 1 / 0" in kept.read_text()
+
+
+def test_every_family_is_among_them():
+    known = {platforms.load(model).grammar for models, _, _ in RINGS.values() for model in models}
+    pushed = {platforms.load(model).grammar for model in platforms.models() if platforms.load(model).netmiko_driver}
+    assert known == pushed
