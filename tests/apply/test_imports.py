@@ -32,7 +32,7 @@ OLDER = {
     "s4": {"reject_line": "^bridge fdb"},
 }
 NEWER = {
-    "s0": {"drop_after": 8},
+    "s0": {"reject_line": "vlan"},
     "s1": {"reject_line": "vlan"},
     "s2": {"drop_after": 6},
     "s3": {"reject_line": "bridge vlan"},
