@@ -11,8 +11,7 @@ import asyncssh
 from tagloom import platforms
 from tagloom.lab.console import Console
 from tagloom.lab.device import Device
-from tagloom.lab.shell_console import ShellConsole
-from tagloom.platforms import iproute2
+from tagloom.lab.server import new_console
 
 LINE_ENDS = re.compile(r"\r\n|\r|\n")
 FLOOD = 1 << 16  # bytes at a time
@@ -61,21 +60,36 @@ class Wire:
         self.process.get_extra_info("connection").abort()
 
 
+class Owned(Device):
+    """A switch that somebody set up."""
+
+    def accepts(self, user, password):
+        return (user.partition("+")[0], password) == ("lab", "hush-password")
+
+
 class Switch(asyncssh.SSHServer):
     """One switch; `act(wire)` is what it does where `at` is typed, and every time after that."""
 
     def __init__(self, act, at, model="powerconnect-6224", ssh=None):
         self.act, self.at, self.ssh = act, at, ssh
-        self.device = Device("s0", platforms.load(model), lambda _: "")
-        self.device.foreign.take("", f"hostname {'x' * 10_000 if ssh == 'long name' else 's0'}")
+        self.device = Owned("s0", platforms.load(model), lambda _: "")
+        if model in ("powerconnect-5324", "powerconnect-6224"):
+            self.device.foreign.take("", f"hostname {'x' * 10_000 if ssh == 'long name' else 's0'}")
+        self.user = ""
         self.wires = []
+
+    @property
+    def asks_inside(self):
+        """Whether name and password are asked for in the session."""
+        return self.device.platform.netmiko_driver in ("dell_powerconnect", "cisco_s300")
 
     @property
     def sent(self):
         return sum(wire.sent for wire in self.wires)
 
-    def begin_auth(self, _username):
-        return self.device.platform.netmiko_driver != "dell_powerconnect"
+    def begin_auth(self, username):
+        self.user = username
+        return not self.asks_inside
 
     def connection_made(self, conn):
         self.conn = conn
@@ -98,7 +112,7 @@ class Switch(asyncssh.SSHServer):
         return asyncssh.SSHServerProcess(self.talk, None, 3, False) if self.ssh != "session refused" else False
 
     async def talk(self, process):
-        console = (ShellConsole if self.device.platform.grammar == iproute2.FAMILY else Console)(self.device)
+        console = new_console(self.device, user=self.user)
         wire = Wire(process, console)
         self.wires.append(wire)
         with contextlib.suppress(asyncssh.Error, OSError):

@@ -16,6 +16,15 @@ from tagloom.render import parse_configuration
 from tagloom.units import LISTED_NUMBERS, parse_ranges
 
 ROS, FASTPATH = "powerconnect-5324", "powerconnect-6248"
+NEWER = (
+    "mikrotik-crs326-24g-2s",
+    "hpe-5130-24g-4sfp",
+    "huawei-s5731-s24t4x",
+    "arista-7010t-48",
+    "cisco-cbs350-24t-4g",
+    "linux-bridge",
+    "n-series",
+)
 MEGABYTES = 1 << 20
 ALL = ",".join(["1-4094"] * 20_000)  # 140 kB
 MIXED = {ROS: "g(1-24)", FASTPATH: "1/g1-1/g48"}
@@ -112,7 +121,15 @@ READERS = {
     "shown": ssh.shown,
     "ros": lambda text: parse_configuration(load(ROS), text),
     "fastpath": lambda text: parse_configuration(load(FASTPATH), text),
+    **{model: lambda text, model=model: parse_configuration(load(model), text) for model in NEWER},
 }
+OPENED = {  # of a block or menu, so that what follows is read there
+    "mikrotik-crs326-24g-2s": "/interface bridge port\nadd ",
+    "hpe-5130-24g-4sfp": "interface GigabitEthernet1/0/1\n",
+    "huawei-s5731-s24t4x": "interface GigabitEthernet0/0/1\n",
+    "arista-7010t-48": "interface Ethernet1\n",
+}
+WORDS = ["/interface bridge port ", "[find ", 'a="', "port hybrid vlan 10 tagged ", "1 to 2 ", "1-4094,", "vlan batch "]
 
 
 @pytest.mark.parametrize("storm", [*STORMS, "radius-server ", "password ", 'key "', "More: <space>", "copy ", "#"])
@@ -122,3 +139,12 @@ def test_a_storm_of_one_word_is_read_in_linear_time(storm):
             began = time.thread_time()
             read(text)
             assert time.thread_time() - began < 5.0, (name, storm)
+
+
+@pytest.mark.parametrize("model", OPENED)
+@pytest.mark.parametrize("word", WORDS)
+def test_a_storm_of_a_familys_own_words_is_read_in_linear_time(model, word):
+    for text in (word * (60_000 // len(word)), f"{word}\n" * (60_000 // len(word))):
+        began = time.thread_time()
+        parse_configuration(load(model), OPENED[model] + text)
+        assert time.thread_time() - began < 10.0
