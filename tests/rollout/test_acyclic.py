@@ -1,6 +1,7 @@
 """Law: dependencies are added while they stay acyclic, in groups, in each of several sets, as networkx says."""
 
 import random
+from dataclasses import replace
 
 import networkx as nx
 import numpy as np
@@ -8,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fabrics import make_fabric
 from tagloom.rollout.acyclic import Acyclic
+from tagloom.rollout.trees import trees_beside
 from thinned import examples
 
 CHANNELS = 6
@@ -48,3 +51,18 @@ def test_a_channel_that_would_wait_for_itself_is_a_cycle():
 def test_a_set_that_is_cyclic_from_the_start_is_refused():
     with pytest.raises(ValueError, match="cyc"):
         Acyclic(2, [arrays([(0, 1), (1, 0)])], 4)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize(("family", "dims"), [("fat-tree", (1, 3, 2)), ("fat-tree", (2, 2, 3)), ("clos", (3, 2))])
+def test_a_tree_joins_all_switches_with_hosts_over_those_without(family, dims, turned):
+    fabric = make_fabric(family, *dims)
+    if turned:
+        ends = [replace(link, a=link.b, a_port=link.b_port, b=link.a, b_port=link.a_port) for link in fabric.links]
+        fabric = replace(fabric, links=tuple(ends))
+    trees = [*trees_beside(fabric, np.ones(len(fabric.links), np.bool_), arrays([]))]
+    assert trees
+    for tree in trees:
+        chosen = nx.Graph((fabric.links[i].a, fabric.links[i].b) for i in np.flatnonzero(tree))
+        assert nx.is_forest(chosen)
+        assert len({frozenset(nx.node_connected_component(chosen, int(s))) for s in fabric.host_switch}) == 1
