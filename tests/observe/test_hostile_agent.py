@@ -230,7 +230,7 @@ def test_an_engine_that_cannot_be_is_refused(engine_id):
     _, agent = switch()
     agent.engine_id = engine_id
     _, good = switch(number=1)
-    with served(agent, good) as [place, other], snmp(V3, timeout=0.1) as wire:
+    with served(agent, good) as [place, other], snmp(V3, timeout=1.0) as wire:
         found = wire.ask({"bad": place, "good": other}, WANTED)
     assert "an engine that cannot be" in found["bad"].error
     assert found["good"].error == ""

@@ -303,7 +303,7 @@ def test_a_datagram_that_is_lost_is_asked_for_again():
     def lossy(request):
         return [] if next(counted) % 2 == 0 else truthful(GOOD)(request)
 
-    with scripted(lossy) as place, snmp(timeout=0.1) as wire:
+    with scripted(lossy) as place, snmp(timeout=0.2, retries=5) as wire:
         found = wire.ask({"a": place}, WANTED)["a"]
     assert found.error == ""
     assert len(found.columns[OCTETS]) == 24
