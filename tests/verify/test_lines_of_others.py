@@ -252,3 +252,19 @@ def test_a_harmless_line_leaves_the_yes_as_it_is(family, lines):
     proof = proof_of(family, lines)
     assert proof.unknown_lines == ()
     assert proof.proven, [str(each) for each in proof.findings]
+
+
+FREE = {
+    "huawei": ("interface GigabitEthernet0/0/20", "port hybrid tagged vlan 100"),
+    "comware": ("interface GigabitEthernet1/0/20", "port hybrid vlan 100 tagged"),
+    "ros": ("interface ethernet g20", "switchport general allowed vlan add 200"),
+    "cbs350": ("interface GigabitEthernet20", "switchport general allowed vlan add 200"),
+}
+
+
+@pytest.mark.parametrize("family", FREE)
+def test_a_line_that_a_switch_refuses_at_a_port_of_others_is_told_of_the_text(family):
+    opener, line = FREE[family]
+    proof = proof_of(family, f"{opener}\n{line}")
+    assert (proof.proven, proof.paste_order) == (True, False), [str(each) for each in proof.findings]
+    assert any(repr(line)[1:-1] in each.actual for each in proof.paste_refused)

@@ -216,13 +216,14 @@ class _Reader:
     def finish(self, lines: list[str]) -> Parsed:
         """Return what was read, the refused lines tried again."""
         interpreter = self.interpreter
-        taken_late = False
+        taken_late, never_taken = False, list[UnknownLine]()
         for context, trouble in self.refused:
             interpreter.context = context
             if interpreter.feed(trouble.text).accepted:
                 taken_late = True
             else:
-                self.unknown.append(trouble)
+                never_taken.append(trouble)
+        self.unknown.extend(never_taken)
         if taken_late:  # read once more from there, so that a line put off does not win over a later one
             again = _Reader(self.platform, interpreter.editor)
             again.interpreter.unchecked = interpreter.unchecked
@@ -246,9 +247,10 @@ class _Reader:
         )
         unknown = tuple(sorted(self.unknown, key=lambda each: each.number))
         foreign = tuple(self.foreign)
-        refused: tuple[UnknownLine, ...] = ()
+        refused = tuple(never_taken)
         if not self.straight:
-            refused = _refused_when_pasted(self.platform, lines, {line.number for line in (*unknown, *foreign)}, state)
+            unread = {line.number for line in (*unknown, *foreign)} - {line.number for line in never_taken}
+            refused = _refused_when_pasted(self.platform, lines, unread, state)
         return Parsed(state, unknown, foreign, refused, interpreter.duplex, frozenset(interpreter.unpinned))
 
 
