@@ -35,6 +35,10 @@ ROLLED_OUT = " ".join(
         "must_hold",
         "greenfield",
         "rollout",
+        "foreign_waits",
+        "per_port",
+        "back",
+        "growth_at_a_tree",
     )
 )
 
@@ -80,6 +84,8 @@ COVERING = [
     ),
     ("route/backwards.py", "route/test_by_destination.py"),
     ("route/any_order/protect.py", "protect"),
+    ("route/any_order/own_detours.py", "protect/test_load_after_failures.py protect"),
+    ("route/any_order/relieve.py", "protect/test_load_after_failures.py protect"),
     ("route/any_order/detours.py", "protect"),
     ("route/detours.py", "protect"),
     ("route/any_order/*", "route/test_any.py"),
@@ -95,7 +101,11 @@ COVERING = [
     ),
     ("rollout/foreign.py", "rollout/test_pruning.py"),
     ("rollout/pruning.py", "rollout/test_pruning.py laws/test_advice_leads_on.py"),
-    ("rollout/between_fabrics.py", "rollout/test_growth.py"),
+    (
+        "rollout/between_fabrics.py",
+        "rollout/test_growth.py rollout/test_growth_at_a_tree.py laws/test_stories_of_growth.py",
+    ),
+    ("rollout/choose.py", f"{ROLLED_OUT} weave/test_pinned.py"),
     ("rollout/growth.py", "rollout/test_growth.py"),
     ("rollout/readmit.py", "rollout/test_dead_parts.py"),
     ("rollout/greenfield.py", "rollout/test_greenfield.py rollout/test_rollout.py"),

@@ -5,7 +5,7 @@ import random
 import networkx as nx
 import pytest
 
-from fabrics import ROOT, make_irregular
+from fabrics import ROOT, make_fabric, make_irregular
 from failing import holds
 from tagloom import pipeline
 from tagloom.errors import PlanError
@@ -45,3 +45,10 @@ def test_each_failure_of_many_fabrics_is_what_was_proven(assignment, first):
         except PlanError:  # up*/down* may leave no tree for broadcasts to take; detours are not why
             with pytest.raises(PlanError, match="broadcasts need one tree"):
                 pipeline.plan(fabric, ROOT / "templates", texts=False, **how)
+
+
+def test_where_every_failure_cuts_no_path_is_moved_for_detours():
+    """A line of 36 switches: more than half a word of them, and each link's failure disconnects what it disconnects."""
+    fabric = make_fabric("mesh", 36, 1)
+    build, _, _ = pipeline.plan(fabric, ROOT / "templates", protect="link", texts=False)
+    assert build.routes.reason.startswith("dimension order")

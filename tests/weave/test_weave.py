@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fabrics import make_fabric
+from fabrics import ROOT, make_fabric
+from tagloom import pipeline
 from tagloom.errors import PlanError
 from tagloom.graph.numbering import owned, renumbered, vlan_fingerprint
 from tagloom.records.switch_state import Membership
@@ -187,3 +188,12 @@ def test_an_assignment_that_a_model_cannot_have_is_refused_for_the_first_such_sw
     fabric = replace(fabric, switches=switches)
     with pytest.raises(PlanError, match=r"--assignment pinned on a RouterOS.*fixed, and s1 is one"):
         weave(fabric, route(fabric, "tree", "fixed"), "fixed")
+
+
+@pytest.mark.parametrize("assignment", ["fixed", "renamed"])
+@pytest.mark.parametrize("protect", ["none", "link"])
+def test_ids_of_vlans_follow_one_another_from_the_first(assignment, protect):
+    fabric = make_fabric("mesh", 3, 2)
+    build, _, _ = pipeline.plan(fabric, ROOT / "templates", assignment=assignment, protect=protect, texts=False)
+    found = {int(vlan) for held in build.state.values() for vlan in held.owned_vlans}
+    assert sorted(found) == list(range(fabric.first_vlan, fabric.first_vlan + build.vlans))
