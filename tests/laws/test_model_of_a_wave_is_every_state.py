@@ -124,7 +124,7 @@ def same_vlans(net, s, every):
 
 def same_ports(net, s, every, passing):
     """See that ports are as in the states; those of links are on while frames may pass."""
-    on, floods = [], []
+    seen = []
     for port in range(1, every[0].ports + 1):
         for at, held in enumerate(every):
             row = columns(net.port_lo, net.port_pos, at, s * net.width + port)
@@ -134,9 +134,8 @@ def same_ports(net, s, every, passing):
             assert bool(net.port_floods[row]) == held.flooding[port - 1]
             own = bool(held.enabled[port - 1]) and not held.lag[port - 1]
             assert bool(net.port_on[row]) == (own and passing.get((s, port), {}).get(at, True)), (port, at)
-            on.append(bool(net.port_on[row]))
-            floods.append(bool(net.port_floods[row]))
-    on, floods = (np.array(each).reshape(every[0].ports, len(every)) for each in (on, floods))
+            seen.append((bool(net.port_on[row]), bool(net.port_floods[row])))
+    on, floods = np.array(seen).T.reshape(2, every[0].ports, len(every))
     bits = 1 << np.arange(every[0].ports, dtype=np.uint64)
     assert int(net.on_at_first[s]) == int(bits[on[:, 0]].sum())
     assert int(net.floods_at_first[s]) == int(bits[floods[:, 0]].sum())

@@ -81,7 +81,7 @@ def by_the_twin(fabric, state, link, chosen):
     moved = [key for key in moved if here.members[key[0]].get(twin.a_port, 0) == 0]
     keys = chosen(moved) if moved else []
     for key in keys:
-        here.set_entry(*key, (twin.a_port,))
+        here.set_entry(*key, (twin.a_port,))  # type: ignore[call-arg]
     for vlan in {vlan for vlan, _ in keys}:
         here.set_member(vlan, twin.a_port, Membership.TAGGED)
         there.set_member(vlan, twin.b_port, Membership.TAGGED)
