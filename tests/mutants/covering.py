@@ -119,6 +119,7 @@ COVERING = [
     ("render/modes.py", f"{TEXTS} rollout/test_cells.py rollout/test_wave_proof.py"),
     ("render/modes_reader.py", f"{TEXTS} render/test_hostile_lines.py verify/test_texts_that_do_not_work.py"),
     ("render/parse.py", f"{TEXTS} render/test_hostile_lines.py verify/test_texts_that_do_not_work.py"),
+    ("render/view.py", f"{TEXTS} render/test_hostile_names.py"),
     ("render/menus.py", "render/test_routeros.py"),
     ("render/site_*.py", "laws/test_site_lines.py"),
     ("render/hosts.py", "render/test_hosts.py"),
