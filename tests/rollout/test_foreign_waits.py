@@ -307,3 +307,15 @@ def test_each_tree_of_a_chain_closes_no_cycle_with_the_next_and_frames_of_others
         differing += not all(acyclic(channels, one, other, others) for one, other in pairwise(steps))
     assert chains > 5
     assert differing, "a chain that would not do beside these VLANs"
+
+
+def test_batches_that_frames_of_others_leave_no_way_are_tried_without_them_and_the_proof_decides():
+    fabric, before, after = two_plans(833)
+    with pytest.raises(PlanError) as refused:
+        pipeline.rollout(fabric, before, after, strategy="batches", duplicates_allowed=True)
+    assert "batches, wave 2 (flip): VLAN 10, of others: expected no dependency cycle" in refused.value.witness
+    assert "get stuck" not in refused.value.witness
+    fabric, before, after = two_plans(2823)
+    with pytest.raises(PlanError, match="dependency cycle") as refused:
+        pipeline.rollout(fabric, before, after, strategy="batches", duplicates_allowed=True)
+    assert refused.value.witness.endswith("source batches get stuck with 2 of 4 hosts left")
