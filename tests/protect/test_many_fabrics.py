@@ -48,7 +48,7 @@ def test_each_failure_of_many_fabrics_is_what_was_proven(assignment, first):
 
 
 def test_where_every_failure_cuts_no_path_is_moved_for_detours():
-    """A line of 36 switches: more than half a word of them, and each link's failure disconnects what it disconnects."""
-    fabric = make_fabric("mesh", 36, 1)
+    """A line of 70 switches, more than a word has bits: each link's failure disconnects what it disconnects."""
+    fabric = make_fabric("mesh", 70, 1)
     build, _, _ = pipeline.plan(fabric, ROOT / "templates", protect="link", texts=False)
     assert build.routes.reason.startswith("dimension order")
