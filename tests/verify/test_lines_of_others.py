@@ -54,6 +54,9 @@ def test_a_plan_is_an_unqualified_yes(family):
     assert (proof.proven, proof.unknown_lines) == (True, ())
 
 
+SHUT_AND_NOT_OPENED = """/interface ethernet
+set [ find default-name=ether1 ] disabled=yes
+set [ find default-name=ether1 comment=nope ] disabled=no"""
 TOUCHING = {
     "routeros": [
         "/interface bridge remove tagloom",
@@ -98,6 +101,32 @@ TOUCHING = {
         "/interface vlan add interface=tagloom name=v100 vlan-id=100",
         "/ip address add address=10.0.0.1/24 interface=ether24; /interface disable ether1",
         ":execute x",
+        ":put [/interface disable ether1]",
+        ":log info [/interface disable ether1]",
+        ':put "$[/interface disable ether1]"',
+        "/ip address add address=10.0.0.1/24 interface=ether24 comment=[/interface disable ether1]",
+        "/interface list add name=[/interface disable ether1]",
+        '/interface ethernet set [ find default-name=ether1 ] comment="$[/interface disable ether1]"',
+        "/interface ethernet set [ find default-name=ether1 ] comment=a;/system/reboot",
+        "/interface ethernet set [ find default-name=ether1 ] comment=$x",
+        "/interface ethernet set [ find default-name=ether1 ] comment=(1+1)",
+        "/interface\n/ip address print\ndisable ether1",
+        "/system\n/ip address print\nreboot",
+        "/system\n/log print\nreboot",
+        "/interface ethernet\n/ip address print\nset [ find default-name=ether1 ] disabled=yes",
+        "/ip\n.. interface disable ether1",
+        "/ip/../interface/disable ether1",
+        "/ip address\n..\n..\ninterface disable ether1",
+        "# note \\\n/interface disable ether1",
+        SHUT_AND_NOT_OPENED,
+        "/ip dhcp-client add interface=ether24 scrip=x",
+        "/ip dhcp-server add interface=ether24 lease-scrip=x",
+        '/ip dhcp-client add interface=ether24 script "x"',
+        "/system routerboard settings set boot-os=swos",
+        "/system health settings set cpu-overtemp-check=yes cpu-overtemp-threshold=0",
+        "/interface ethernet set [ find default-name=ether1 ] sfp-shutdown-temperature=1",
+        "/container start x",
+        "/queue tree enable x",
         ":global x 1",
     ],
     "huawei": [
@@ -111,6 +140,10 @@ TOUCHING = {
         ("port-isolate enable group 1",),
         ("eth-trunk 1",),
         ("undo jumboframe enable", "shutdown"),
+        "aaa\nundo vlan 100",
+        "aaa\nundo mac-address",
+        "header login information %",
+        "smart-upgrade x",
         "vcmp role client",
         "vcmp role server",
         "undo vcmp role silent",
@@ -136,6 +169,8 @@ TOUCHING = {
         ("undo port link-type",),
         "mac-address blackhole 0200-0000-0000 vlan 100",
         "undo mac-address static",
+        "irf member 1 renumber 2",
+        "header motd %",
         "mirroring-group 1 local",
         "undo vlan 100",
         "qos vlan-policy office vlan 100 inbound",
@@ -160,6 +195,9 @@ TOUCHING = {
         "monitor session 1 source Ethernet1",
         "vlan 100\n   state suspend",
         "bash reboot",
+        "write erase now",
+        "no service unsupported-transceiver",
+        "boot system flash:x.swi",
         "reload",
     ],
     "cbs350": [
@@ -176,6 +214,19 @@ TOUCHING = {
         "ip arp inspection",
         "gvrp enable",
         "reload",
+        "no lldp run\nlldp lldpdu flooding",
+        "no cdp run\ncdp pdu flooding",
+    ],
+    "ros": [
+        "no lldp run\nlldp lldpdu flooding",
+        "snmp-server  set variable x",
+        "snmp-server SET x",
+        "snmp-server se x",
+    ],
+    "fastpath": [
+        "stack\nstack-port 1/xg1 stack\nexit",
+        "stack\nno member 1\nexit",
+        "no slot 1/0",
     ],
 }
 HARMLESS = {
@@ -191,7 +242,6 @@ HARMLESS = {
         "/snmp set enabled=yes",
         "/tool mac-server set allowed-interface-list=none",
         "/tool\nromon set enabled=no",
-        "/system routerboard settings set auto-upgrade=no",
         "/interface list add name=LAN",
         "/interface ethernet set [ find default-name=ether1 ] comment=uplink l2mtu=1592 mtu=9000",
         "/interface bridge set [ find name=tagloom ] ether-type=0x8100",

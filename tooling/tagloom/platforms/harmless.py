@@ -33,7 +33,7 @@ class Harmless:
         places = {place: rows for place, rows in data.items() if place != "blocks"}
         self._places = {place: _lines_of(rows) for place, rows in places.items()}
         blocks = data.get("blocks", ())
-        self._blocks = [(re.compile(rf"(?:{row['opens']})(?:[ \d].*)?"), _beginnings([row["lines"]])) for row in blocks]
+        self._blocks = [(re.compile(rf"(?:{row['opens']})(?:[ \d].*)?"), _lines_of([row])) for row in blocks]
         self._not_sent = [(row["why"], _beginnings([row["lines"]])) for row in unsent]
         self._named = {place: re.compile("|".join(f"(?:{each})" for each in rows)) for place, rows in named.items()}
         self._whole = re.compile("|".join(f"(?:{each})" for row in places["config"] for each in row["lines"]))

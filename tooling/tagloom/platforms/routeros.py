@@ -83,6 +83,7 @@ class Lines:
         rows = {menu: [name.partition("=") for name in names] for menu, names in data["passed_over"].items()}
         self.passed_over = {menu: {name: re.compile(only or ".*") for name, _, only in rows[menu]} for menu in rows}
         self.known = {menu: set(names) for menu, names in self.passed_over.items()}
+        self._finds: set[tuple[str, frozenset[str]]] = set()  # the keys by which our lines find what they change
         for key in data["lines"]:
             for spelling in words[key]:
                 parsed = parse_line(
@@ -91,6 +92,7 @@ class Lines:
                 if parsed is None or parsed.menu not in self.known:
                     raise InputError([Finding(spelling.where, f"a line of {', '.join(sorted(self.known))}", key)])
                 self.known[parsed.menu].update(parsed.values, parsed.found or ())
+                self._finds |= {(parsed.menu, _keys(parsed))} if parsed.found is not None else set()
 
     def opens(self, text: str) -> str:
         """Return the path of the menu that a line opens, with blanks; "" where it is a command.
@@ -102,7 +104,9 @@ class Lines:
         return path if text.startswith("/") and self._menus.fullmatch(path) else ""
 
     def takes(self, line: Line) -> bool:
-        """Return whether what is passed over has values that change no frame's way."""
+        """Return whether a line finds by our keys alone, and what is passed over has values that change nothing."""
+        if line.found is not None and (line.menu, _keys(line)) not in self._finds:
+            return False
         only = self.passed_over[line.menu]
         return all(name not in only or bool(only[name].fullmatch(value)) for name, value in line.values.items())
 
@@ -119,6 +123,13 @@ class Line:
     verb: str
     found: Values | None
     values: Values
+
+
+def _keys(line: Line) -> frozenset[str]:
+    """Return by what a line finds its items; the bridge aside, which is ours (`Menus`), and that they are static."""
+    return frozenset(name for name, value in (line.found or {}).items() if (name, value) != ("dynamic", "no")) - {
+        "bridge"
+    }
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from tagloom.platforms import routeros
@@ -14,10 +15,16 @@ from tagloom.render.menus import menu_lines
 from tagloom.render.parsed import Parsed, UnknownLine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from tagloom.platforms import Platform
     from tagloom.records.switch_state import SwitchEditor, SwitchState
+
+
+# What a console evaluates in a line: variables, brackets but "[ find NAME=VALUE ... ]", more commands, a menu above.
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+_FIND = re.compile(r"\[ ?find(?: [\w-]+=[\w.,:/-]+)* ?\]")
+_EVALUATED = re.compile(r"[$;{}()`\[\]]|(?:^|[\s/])\.\.(?:[\s/]|$)")
 
 
 class MenuCommands(FlatCommands):
@@ -44,6 +51,9 @@ class MenuCommands(FlatCommands):
         foreign: list[UnknownLine] = []
         menu = ""
         for number, line in _whole_lines(clean_lines(text)):
+            if _evaluates(line):
+                foreign.append(UnknownLine(number, "", line, "", menus.ports_of(line)))
+                continue
             outcome = menus.feed(line)
             if path := words.opens(line):  # the lines behind it belong there
                 menu = f"/{path}"
@@ -51,7 +61,10 @@ class MenuCommands(FlatCommands):
             if outcome.accepted:
                 continue
             if line.startswith("/") and "=" not in line and "[" not in line:  # a command, or a menu that is not known
-                menu = line
+                menu = ""
+            elif not menu and not line.startswith(("/", ":", "#")):
+                foreign.append(UnknownLine(number, "", line, "", menus.ports_of(line)))
+                continue
             whole = line if line.startswith(("/", ":")) else f"{menu} {line}".lstrip()
             trouble = UnknownLine(number, "", whole, outcome.text, menus.ports_of(line))
             ours = whole.replace("/", " ").startswith(_spaced(words.owned)) and not known.covers_command(whole)
@@ -62,9 +75,21 @@ class MenuCommands(FlatCommands):
         refused = tuple(trouble for trouble in unknown if trouble.answer and not known.covers_command(trouble.text))
         return Parsed(menus.state(), tuple(unknown), tuple(foreign), refused, menus.duplex)
 
+    def harmless(self, platform: Platform, line: UnknownLine, ports: Collection[int], vlans: Collection[int]) -> bool:
+        """Return whether a line is one that the family lists, and has nothing that a console evaluates."""
+        return not _evaluates(line.text) and super().harmless(platform, line, ports, vlans)
+
     def owned(self, _platform: Platform) -> tuple[str, ...]:
         """Return what the family's page says."""
         return routeros.lines().owned
+
+
+def _evaluates(line: str) -> bool:
+    """Return whether a console may do more for a line than what its words say."""
+    if line.startswith("#"):
+        return False
+    quoted = _QUOTED.findall(line)
+    return any("$" in each for each in quoted) or bool(_EVALUATED.search(_FIND.sub("", _QUOTED.sub("", line))))
 
 
 def _spaced(paths: tuple[str, ...]) -> tuple[str, ...]:
@@ -75,6 +100,9 @@ def _whole_lines(texts: list[str]) -> Iterator[tuple[int, str]]:
     """Yield lines with their numbers, from 1; one that a backslash continues is joined with the next."""
     held, since = "", 0
     for number, text in enumerate(texts, start=1):
+        if not held and text.lstrip().startswith("#"):  # which no backslash continues
+            yield number, text.strip()
+            continue
         since = since or number
         held += text.strip() if not held else text.lstrip()
         if held.endswith("\\"):
