@@ -166,6 +166,18 @@ def test_a_line_put_off_does_not_win_over_a_later_one(family):
     assert (proof.off_path_pairs, proof.paste_order) == (2, False)
 
 
+@pytest.mark.parametrize("strict", ["set -e", "set -eu", "set -o errexit", "#!/bin/sh -e"])
+def test_a_command_that_may_fail_is_named_where_a_failure_ends_what_follows(strict):
+    def before(*lines):
+        return lambda text: "\n".join([strict, *lines, *text.splitlines()]) + "\n"
+
+    proof = proof_of("linux", s0=before("sysctl -w net.ipv4.no_such_thing=1"))
+    assert not proof.proven
+    assert [line.text for line in proof.unknown_lines] == ["sysctl -w net.ipv4.no_such_thing=1"]
+    assert proof_of("linux", s0=before("echo up")).proven
+    assert proof_of("linux", s0=lambda text: f"{text}{strict}\nsysctl -w net.ipv4.no_such_thing=1\n").proven
+
+
 FOREIGN = {
     "ros": [
         in_block("vlan database", "map mac 02:00:00:00:00:00 48 macs-group 1"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tagloom.platforms import iproute2
@@ -15,10 +16,16 @@ from tagloom.render.parsed import Parsed, UnknownLine
 from tagloom.render.shell import shell_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from tagloom.platforms import Platform
     from tagloom.records.switch_state import SwitchEditor, SwitchState
 
 _EXIT = re.compile(r"exit( \d+)?")
+_STRICT = re.compile(
+    r"set -(?:[a-z]*e[a-z]*|o errexit)|#!.* -[a-z]*e[a-z]*"
+)  # from there on a command that fails ends the script
+_NEVER_FAILS = re.compile(r"(?:echo|true|:|sleep|set)(?: .*)?|#.*")
 _SHELL = re.compile(r"#! ?/(usr/)?bin/(env )?(ba|da)?sh( -[eux]+)?")
 
 
@@ -46,21 +53,32 @@ class ShellCommands(FlatCommands):
         owned = iproute2.commands().owned
         unknown: list[UnknownLine] = []
         foreign: list[UnknownLine] = []
+        strict, risky = "", list[int]()  # the line that makes a failure the end, and where in `foreign` one may come
         for number, line in enumerate(lines, start=1):
             if _EXIT.fullmatch(line):
                 break
             outcome = shell.feed(line)
             other_shell = number == 1 and line.startswith("#!") and not _SHELL.fullmatch(line)
+            strict = line if _STRICT.fullmatch(line) else strict
             if outcome.accepted and not other_shell:
+                if line and not line.startswith("#"):  # which is not run if one of those before it fails
+                    for place in risky:
+                        foreign[place] = replace(foreign[place], block=strict)
+                    risky.clear()
                 continue
             trouble = UnknownLine(number, "", line, outcome.text, shell.ports_of(line))
             if outcome.text or f"{line} ".startswith(owned):
                 unknown.append(trouble)
             else:
+                risky += [len(foreign)] if strict and not _NEVER_FAILS.fullmatch(line) else []
                 foreign.append(trouble)
         known = harmless(platform.grammar)
         refused = tuple(trouble for trouble in unknown if trouble.answer and not known.covers_command(trouble.text))
         return Parsed(shell.state(), tuple(unknown), tuple(foreign), refused, shell.duplex)
+
+    def harmless(self, platform: Platform, line: UnknownLine, ports: Collection[int], vlans: Collection[int]) -> bool:
+        """Return whether a line is one that the family lists, and ends nothing if it fails."""
+        return not line.block and super().harmless(platform, line, ports, vlans)
 
     def owned(self, _platform: Platform) -> tuple[str, ...]:
         """Return what the family's page says."""
