@@ -58,6 +58,8 @@ def test_a_number_that_cannot_be_is_a_finding_of_every_command(answer, command):
     ):
         status, page = answer(command, *words, "ranks.csv", *more)
         assert status == 2
-        assert "--ranks-per-host" in [each["where"] for each in page["findings"]]
+        wheres = [each["where"] for each in page["findings"]]
+        assert "--ranks-per-host" in wheres
+        assert "--placement" not in wheres
     status, page = answer(command, *words, "ranks.csv", "--ranks-per-host", "2")
     assert "per host" not in str(page.get("findings"))

@@ -246,8 +246,15 @@ HARMLESS = {
         "/interface ethernet set [ find default-name=ether1 ] comment=uplink l2mtu=1592 mtu=9000",
         "/interface bridge set [ find name=tagloom ] ether-type=0x8100",
     ],
-    "huawei": [("description up",), ("portswitch",), "sysname leaf", "vcmp role silent", "undo telnet server enable"],
-    "comware": [("description up",), "sysname leaf"],
+    "huawei": [
+        ("description up",),
+        ("portswitch",),
+        "sysname leaf",
+        "vcmp role silent",
+        "undo telnet server enable",
+        "header login information %hello all%",
+    ],
+    "comware": [("description up",), "sysname leaf", "header motd %hello%"],
     "eos": [("description up",), "hostname leaf", "daemon TerminAttr\n   exec /usr/bin/TerminAttr -x\n   no shutdown"],
     "cbs350": [("description up",), "hostname leaf"],
 }

@@ -66,9 +66,6 @@ def with_parts_dead(fabric: Fabric, words: Sequence[str]) -> Fabric:
     return replace(fabric.with_switches_down(switches).with_links_down(links), hosts=fabric.hosts)
 
 
-_MOST_RANKS = 1_000_000
-
-
 def traffic_given(
     path: Path,
     fabric: Fabric,
@@ -113,6 +110,9 @@ def traffic_findings(
     return findings
 
 
+_MOST_RANKS = 1_000_000
+
+
 def add_placement_options(parser: argparse.ArgumentParser, about: str = "ranks on hosts, as for regulate") -> None:
     """Add the options that put ranks on hosts."""
     parser.add_argument("--placement", default="", metavar="HOW", help=about)
@@ -132,8 +132,9 @@ def placement_findings(args: argparse.Namespace) -> list[Finding]:
 
 
 def placement_of(args: argparse.Namespace) -> str:
-    """Return how ranks are put on hosts, as `read.traffic.place` takes it."""
-    return args.placement if args.ranks_per_host is None else f"{args.placement}:{args.ranks_per_host}"
+    """Return how ranks are put on hosts, as `read.traffic.place` takes it; without a number that cannot be."""
+    alone = args.ranks_per_host is None or placement_findings(args)
+    return args.placement if alone else f"{args.placement}:{args.ranks_per_host}"
 
 
 def new_file(path: Path | None, *, replace: bool) -> list[Finding]:

@@ -34,7 +34,7 @@ class Harmless:
         self._places = {place: _lines_of(rows) for place, rows in places.items()}
         blocks = data.get("blocks", ())
         self._blocks = [(re.compile(rf"(?:{row['opens']})(?:[ \d].*)?"), _lines_of([row])) for row in blocks]
-        self._not_sent = [(row["why"], _beginnings([row["lines"]])) for row in unsent]
+        self._not_sent = [(row["why"], re.compile(_beginnings(row["lines"]))) for row in unsent]
         self._named = {place: re.compile("|".join(f"(?:{each})" for each in rows)) for place, rows in named.items()}
         self._whole = re.compile("|".join(f"(?:{each})" for row in places["config"] for each in row["lines"]))
 
@@ -66,15 +66,13 @@ class Harmless:
 
 def _lines_of(rows: Iterable[Mapping[str, Any]]) -> re.Pattern[str]:
     """Compile the lines of a place: those that may be undone, and those that may not."""
-    undone = [row["lines"] for row in rows if not row.get("as_said")]
-    said = [each for row in rows if row.get("as_said") for each in row["lines"]]
-    either = [_beginnings(undone).pattern] * bool(undone) + [rf"(?:{each})(?: .*)?" for each in said]
-    return re.compile("|".join(f"(?:{each})" for each in either))
+    return re.compile("|".join(_beginnings(row["lines"], as_said=row.get("as_said", False)) for row in rows))
 
 
-def _beginnings(groups: Iterable[list[str]]) -> re.Pattern[str]:
-    """Compile expressions for how a line begins, behind an optional "no" or "undo", each up to the end of a word."""
-    return re.compile(rf"(?:(?:no|undo) )?(?:{'|'.join(f'(?:{each})' for group in groups for each in group)})(?: .*)?")
+def _beginnings(lines: Iterable[str], *, as_said: bool = False) -> str:
+    """Join expressions for how a line begins, behind an optional "no" or "undo", each up to the end of a word."""
+    undone = "" if as_said else "(?:(?:no|undo) )?"
+    return rf"(?:{undone}(?:{'|'.join(f'(?:{each})' for each in lines)})(?: .*)?)"
 
 
 @cache

@@ -127,9 +127,8 @@ class Line:
 
 def _keys(line: Line) -> frozenset[str]:
     """Return by what a line finds its items; the bridge aside, which is ours (`Menus`), and that they are static."""
-    return frozenset(name for name, value in (line.found or {}).items() if (name, value) != ("dynamic", "no")) - {
-        "bridge"
-    }
+    said = (line.found or {}).items()
+    return frozenset(name for name, value in said if name != "bridge" and (name, value) != ("dynamic", "no"))
 
 
 @cache
