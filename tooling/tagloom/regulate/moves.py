@@ -628,25 +628,29 @@ def _two_ways(net: Net, trees: Trees, v: int, ways: NDArray[np.int32]) -> int:
 
 
 @kernel
+def _reroute(net: Net, trees: Trees, link: int, limit: float, most: int) -> bool:
+    """Rejoin every tree that holds a link without it; return False at the first that cannot be."""
+    n = len(net.target)
+    row, down, up = np.empty(n, np.int32), np.empty(n), np.empty(n)
+    for k in range(trees.used[0]):
+        if not _holds(trees, k, link, net.head):
+            continue
+        _lift(net, trees, k, trees.load, trees.turn)
+        if _rejoin(net, trees, k, link, limit, most, trees.load, trees.turn, trees.place, row, down, up) == np.inf:
+            return False
+        trees.row[k], trees.down[k], trees.up[k] = row, down, up
+        _add(row, down, up, 1.0, trees.load)
+    return True
+
+
+@kernel
 def without(net: Net, trees: Trees, link: int, limit: float, most: int, rounds: int) -> bool:
     """Turn a link off and return True; restore everything and return False if a channel overloads or a cycle closes."""
     saved_row, saved_down, saved_up = trees.row.copy(), trees.down.copy(), trees.up.copy()
     saved = trees.tree_of.copy(), trees.load.copy(), trees.turn.copy(), trees.place.copy()
     count = trees.used[0]
     trees.on[link] = False
-    good = True
-    n = len(net.target)
-    row, down, up = np.empty(n, np.int32), np.empty(n), np.empty(n)
-    for k in range(count):
-        if not _holds(trees, k, link, net.head):
-            continue
-        _lift(net, trees, k, trees.load, trees.turn)
-        if _rejoin(net, trees, k, link, limit, most, trees.load, trees.turn, trees.place, row, down, up) == np.inf:
-            good = False
-            break
-        trees.row[k], trees.down[k], trees.up[k] = row, down, up
-        _add(row, down, up, 1.0, trees.load)
-    if good and ease(net, trees, limit, most, rounds):
+    if _reroute(net, trees, link, limit, most) and ease(net, trees, limit, most, rounds):
         drop_empty(trees)
         return True
     trees.on[link] = True
@@ -686,10 +690,7 @@ def ease(net: Net, trees: Trees, limit: float, most: int, rounds: int) -> bool:
     if len(net.tail) == 0:
         return True
     for _ in range(rounds):
-        worst = 0
-        for c in range(len(net.tail)):
-            if trees.load[c] * trees.scale[c] > trees.load[worst] * trees.scale[worst]:
-                worst = c
+        worst = int(np.argmax(trees.load * trees.scale))
         if trees.load[worst] * trees.scale[worst] <= limit * SLACK:
             return True
         if not _relieve(net, trees, worst, limit, most):
