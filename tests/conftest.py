@@ -21,7 +21,7 @@ gc.disable()
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 settings.register_profile(
-    "tagloom", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True, max_examples=20
+    "tagloom", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True, max_examples=10
 )
 # `make test-long`: examples are drawn anew each time, and what failed once is kept and tried again.
 # `derandomize` takes the database of failed examples away, and a profile made from another inherits that.

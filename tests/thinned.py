@@ -6,7 +6,8 @@ from hypothesis import settings
 
 def examples(count):
     """Return the settings of a law that tries `count` examples in a long run, and a share of them in others."""
-    return settings(max_examples=max(10, count * min(settings.default.max_examples, 100) // 100))
+    drawn = settings.default.max_examples  # 10 in `make test`, 100 or more elsewhere
+    return settings(max_examples=max(min(10, drawn // 2), count * min(drawn, 100) // 100))
 
 
 def few(cases, *kept):
