@@ -14,7 +14,16 @@ from tagloom.graph.cycles import ranks
 from tagloom.graph.trees import rooted_at
 from tagloom.records.routes import DetourTrees
 from tagloom.records.switch_state import MAX_VLAN
-from tagloom.route.any_order.detours import OUTSIDE, along, chosen, fitting, needed, rerooted, shared_trees
+from tagloom.route.any_order.detours import (
+    OUTSIDE,
+    along,
+    ascending,
+    chosen,
+    fitting,
+    needed,
+    rerooted,
+    shared_trees,
+)
 from tagloom.route.any_order.orders import ordered
 from tagloom.route.any_order.own_detours import own_detours
 from tagloom.route.any_order.plan import trees_along
@@ -243,7 +252,7 @@ def find_detours(
     def trees_of(parent: NDArray[np.int32]) -> NDArray[np.int32]:
         trees = place[np.where(parent >= 0, parent, len(fabric.tail))][:, net.switch]
         trees[np.arange(len(sources)), sources] = -1
-        return trees
+        return ascending(paths, trees)
 
     if routes.parent is None and not limits.parts and np.isinf(limits.enough):
         trees = np.empty((0, len(net.switch)), np.int32)

@@ -84,6 +84,27 @@ def _reach(net: Along) -> None:
 
 
 @kernel
+def _cut_descents(net: Along, trees: NDArray[np.int32]) -> None:
+    """Cut off trees, int32[T, n] and in place, the branches to which no path from the root ascends."""
+    for time in trees:
+        for c in range(len(net.tail)):
+            if time[net.head[c]] == c and not OUTSIDE < time[net.tail[c]] < c:
+                time[net.head[c]] = OUTSIDE
+
+
+def ascending(net: Along, trees: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return trees without the branches to which no path from the root ascends, int32[T, n].
+
+    An order ascends along all paths between hosts of one network. So those branches lead to none of them, and nothing
+    tells where along the order they are: a search that takes times to ascend would leave them where their upper ends
+    no longer are, or hang their own upper ends below them, in a circle.
+    """
+    kept = trees.copy()
+    _cut_descents(net, kept)
+    return kept
+
+
+@kernel
 def needed(net: Along, sources: NDArray[np.int32], trees: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Return for which failures each source's tree loses hosts that ascending paths still reach, bool[S, F]."""
     count, n, words = net.reach.shape
