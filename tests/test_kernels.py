@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from tagloom.graph import kernel as kernels
 
 LOOPS = """
@@ -32,6 +34,75 @@ if __name__ == "__main__":
     stats = loops.outer.stats
     print(json.dumps([int(found), sum(stats.cache_hits.values()), sum(stats.cache_misses.values())]))
 """
+
+RECORDS = """
+from typing import NamedTuple
+import numpy as np
+
+class Pair(NamedTuple):
+    one: np.ndarray
+    other: np.ndarray
+
+LIMIT = 5
+"""
+READERS = """
+import numpy as np
+import records
+from records import LIMIT
+from tagloom.graph.kernel import kernel
+
+@kernel
+def first(pair):
+    return pair.one[0] + limit(0)
+
+@kernel
+def limit(ignored):
+    return LIMIT
+
+if __name__ == "__main__":
+    import readers
+    record = next(each for name, each in vars(records).items() if name in ("Pair", "Couple"))
+    found = readers.first(record(one=np.array([100]), other=np.array([200])))
+    print(found, sum(readers.first.stats.cache_hits.values()))
+"""
+
+
+@pytest.fixture
+def ran(tmp_path):
+    """Return what runs the kernel in a process of its own: what it returns, and whether it was loaded."""
+    (tmp_path / "records.py").write_text(RECORDS, "utf-8")
+    (tmp_path / "readers.py").write_text(READERS, "utf-8")
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+
+    def ran():
+        command = [sys.executable, str(tmp_path / "readers.py")]
+        return subprocess.run(command, capture_output=True, text=True, env=environment, check=True).stdout.split()
+
+    assert ran() == ["105", "0"]
+    return ran
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        ("    one: np.ndarray\n    other: np.ndarray", "    other: np.ndarray\n    one: np.ndarray", "105"),
+        ("LIMIT = 5", "LIMIT = 7", "107"),
+        ("Pair", "Couple", "105"),
+    ],
+    ids=["fields in another order", "another number", "another name"],
+)
+def test_a_kernel_is_compiled_again_after_a_change_of_what_it_takes_from_another_file(tmp_path, ran, old, new, found):
+    (tmp_path / "records.py").write_text(RECORDS.replace(old, new), "utf-8")
+    assert ran() == [found, "0"]
+    assert ran() == [found, "1"]
+
+
+@pytest.mark.parametrize("kind", ["nbi", "nbc"])
+def test_a_kernel_whose_cache_was_cut_off_is_compiled_again(tmp_path, ran, kind):
+    for path in (tmp_path / "cache").rglob(f"readers.*.{kind}"):
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    assert ran() == ["105", "0"]
+    assert ran() == ["105", "1"]
 
 
 def test_of_two_processes_that_need_a_kernel_at_once_one_compiles_it(tmp_path):

@@ -7,10 +7,12 @@ import os
 import time
 from contextlib import contextmanager
 from functools import update_wrapper
+from numbers import Number
+from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 WORTH_COMPILING = 1 << 13  # cells, some microseconds each in Python
 _PATIENCE_SECONDS = 60.0  # for another process that compiles the same file; then both do
@@ -23,7 +25,8 @@ def kernel(function: F) -> F:
 
     A division by zero gives inf, as in numpy: a test for zero would prevent vectorisation. No fastmath: sums are the
     same on every processor, so a seed gives the same routes everywhere. numba notices a change of a kernel's own file
-    but not of the kernels it calls, so kernels call only kernels of their own file.
+    but not of the kernels it calls, so kernels call only kernels of their own file. The fields of records and the
+    numbers that come from other files are part of the cache's key.
     """
     return cast("F", _Kernel(function))
 
@@ -64,6 +67,7 @@ def _compile(function: Callable[..., Any]) -> Callable[..., Any]:
     except RuntimeError:  # neither the package's folder nor the user's cache is writable
         return cast("Callable[..., Any]", numba.njit(error_model="numpy")(function))
     compile_one = compiled.compile
+    _key_by_other_files(function, compiled._cache)  # noqa: SLF001 - numba has no public way to its cache
 
     def compile_or_load(signature: Any) -> Any:
         with _alone(function.__code__.co_filename):
@@ -71,6 +75,43 @@ def _compile(function: Callable[..., Any]) -> Callable[..., Any]:
 
     compiled.compile = compile_or_load
     return cast("Callable[..., Any]", compiled)
+
+
+def _key_by_other_files(function: Callable[..., Any], cache: Any) -> None:
+    """Key numba's cache of a kernel by what it holds of other files, too, and compile anew what cannot be read of it.
+
+    That is what names a record which is no longer there, and what was cut off.
+    """
+    own_key, own_load = cache._index_key, cache.load_overload  # noqa: SLF001
+
+    def key(signature: Any, codegen: Any) -> tuple[Any, ...]:
+        return (*own_key(signature, codegen), _of_other_files(function, signature))
+
+    def load(signature: Any, target: Any) -> Any:
+        try:
+            return own_load(signature, target)
+        except (AttributeError, EOFError, ImportError, UnpicklingError):
+            cache.flush()
+            return None
+
+    cache._index_key, cache.load_overload = key, load  # noqa: SLF001
+
+
+def _of_other_files(function: Callable[..., Any], types: Iterable[Any]) -> tuple[Any, ...]:
+    """Return what compiled code may hold of other files: where records have their fields, and what numbers are.
+
+    The numbers are those that any kernel of the function's file names, since one may be compiled into another.
+    """
+    names = function.__globals__
+    kernels = [found for value in names.values() if (found := getattr(value, "py_func", None)) is not None]
+    named = {name for each in kernels if each.__globals__ is names for name in each.__code__.co_names}
+    numbers = [(name, repr(names[name])) for name in sorted(named) if isinstance(names.get(name), Number)]
+    return _fields(types), tuple(numbers)
+
+
+def _fields(types: Iterable[Any]) -> tuple[Any, ...]:
+    """Return the names of fields of records among numba's types, and of those within them, in their order."""
+    return tuple((getattr(each, "fields", ()), _fields(each.types)) for each in types if hasattr(each, "types"))
 
 
 _held: set[str] = set()
