@@ -5,6 +5,8 @@ import json
 import math
 import os
 import random
+import re
+import sys
 import time
 
 import pytest
@@ -14,6 +16,8 @@ from hypothesis.database import DirectoryBasedExampleDatabase
 from compiling_once import compile_each_kernel_once
 from fabrics import ROOT
 from golden_files import Golden
+from tagloom.graph import kernel as compiled_loops
+from tagloom.lab import process as racks
 
 # What is loaded and collected is never garbage: looked through again and again, it costs a third of a start.
 gc.disable()
@@ -61,6 +65,19 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.stash[ENDS] = time.monotonic() + 60 * config.option.minutes
+    left_out = re.findall(r"not (\w+)", config.option.markexpr)
+    for marker, module, name in (("kernel", compiled_loops, "_compile"), ("rack", racks, "up")):
+        if marker in left_out:
+            setattr(module, name, refusal(marker, name))
+
+
+def refusal(marker, name):
+    """Return what fails the test that calls it: a run without a marker's tests has none that belong to it."""
+
+    def refuse(*_arguments, **_options):
+        pytest.fail(f"{name} is called: this test needs the marker `{marker}`")
+
+    return refuse
 
 
 def pytest_runtest_setup(item):
@@ -74,6 +91,11 @@ def pytest_report_header(config):
 
 def pytest_collection_modifyitems(config, items):
     """Sort tests: the longest first, or by chance with `--shuffle`; without `-m`, leave out slow and long ones."""
+    for item in items:
+        if item.path.parent.name == "laws":
+            item.add_marker("law")
+        if starts_racks(item):
+            item.add_marker("rack")
     items.sort(key=lambda item: item.path.parent.name not in LONGEST_FIRST)
     if config.option.shuffle is not None:  # a file's tests stay together, since they share racks
         chance = random.Random(config.option.shuffle)
@@ -88,6 +110,14 @@ def pytest_collection_modifyitems(config, items):
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = kept
+
+
+def starts_racks(item):
+    """Return whether a test's module, or that of one of its fixtures, knows how to start a rack."""
+    fixtures = item._fixtureinfo.name2fixturedefs.values()
+    modules = {item.module.__name__, *(each[-1].func.__module__ for each in fixtures)} - {__name__}
+    known = [thing for name in modules for thing in vars(sys.modules[name]).values()]
+    return any(thing is racks or getattr(thing, "__name__", "") == "Terminal" for thing in known)
 
 
 def pytest_collection_finish():
