@@ -20,7 +20,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "predict"))
 from fabrics import make_fabric
-from judged import APT, judge, random_case, simgrid_is_here
+from judged import judge, random_case
+from needs import missing
 from tagloom.graph.flows import flows_of
 from tagloom.graph.paths import average_hops
 from tagloom.graph.trees import per_switch, rooted
@@ -149,8 +150,8 @@ def cluster_row(name: str, family: str, dims: tuple[int, ...], parallel: int, ho
 def simgrid_lines(cases: int) -> list[str]:
     """Set our rates and ends beside SimGrid's, and its CPU seconds beside ours on 256 hosts all-to-all."""
     lines = ["", "## Beside SimGrid", ""]
-    if not simgrid_is_here():
-        return [*lines, f"SimGrid is not here: {APT}"]
+    if reason := missing("simgrid"):
+        return [*lines, reason]
     rate_error, end_error, batch_error = [], [], []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

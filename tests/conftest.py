@@ -1,4 +1,4 @@
-"""Templates and traffic matrices for every test; Hypothesis's profiles; campaigns only where they are asked for."""
+"""Templates and traffic matrices for every test; Hypothesis's profiles; campaigns and outside programs on request."""
 
 import gc
 import json
@@ -8,11 +8,13 @@ import random
 import re
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 
+import needs
 from compiling_once import compile_each_kernel_once
 from fabrics import ROOT
 from golden_files import Golden
@@ -51,7 +53,10 @@ settings.load_profile("tagloom")
 LONGEST_FIRST = ("apply", "faults", "whole", "run")
 ENDS = pytest.StashKey()
 WORKER = os.environ.get("PYTEST_XDIST_WORKER")
-
+# A file that each test's seconds are added to. Workers report to the process that started them, which alone writes, and
+# what tests start is not counted.
+DURATIONS = os.environ.pop("TAGLOOM_DURATIONS", "")
+SECONDS = {}
 
 if WORKER:  # a single process needs no lock
     compile_each_kernel_once()
@@ -60,11 +65,14 @@ if WORKER:  # a single process needs no lock
 def pytest_addoption(parser):
     parser.addoption("--shuffle", type=int, metavar="SEED", help="files, and tests of a file, in an order by chance")
     parser.addoption("--update-golden", action="store_true", help="write and remove the reviewed texts in tests/golden")
+    parser.addoption("--judges", action="store_true", help="fail where an outside program that CI installs is missing")
     parser.addoption("--minutes", type=float, default=math.inf, metavar="M", help="begin no test after that time")
 
 
 def pytest_configure(config):
     config.stash[ENDS] = time.monotonic() + 60 * config.option.minutes
+    if config.option.judges:
+        os.environ[needs.JUDGES] = "1"
     left_out = re.findall(r"not (\w+)", config.option.markexpr)
     for marker, module, name in (("kernel", compiled_loops, "_compile"), ("rack", racks, "up")):
         if marker in left_out:
@@ -80,9 +88,27 @@ def refusal(marker, name):
     return refuse
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
+    """Skip or fail a test that lacks what it needs. A mark, unlike an exception, names the test's own line."""
     if time.monotonic() > item.config.stash[ENDS]:
         pytest.skip("the time that --minutes gives is over")
+    reason, fails = needs.first_missing(name for marker in item.iter_markers("needs") for name in marker.args)
+    if fails:
+        pytest.fail(reason, pytrace=False)
+    if reason:
+        item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_runtest_logreport(report):
+    """Add up the seconds of a test's set-up, call and teardown, and write them when it ends."""
+    if not DURATIONS or WORKER:
+        return
+    SECONDS[report.nodeid] = SECONDS.get(report.nodeid, 0.0) + report.duration
+    if report.when == "teardown":
+        row = {"test": report.nodeid, "seconds": round(SECONDS.pop(report.nodeid), 3)}
+        with Path(DURATIONS).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
 
 
 def pytest_report_header(config):

@@ -3,15 +3,14 @@
 import asyncio
 import fcntl
 import os
-import shutil
 import stat
-import subprocess
 import termios
 import threading
 
 import asyncssh
 import pytest
 
+import needs
 from tagloom.adapters.shell import LinuxSwitch
 from tagloom.adapters.ssh import Access
 from tagloom.errors import DeviceError
@@ -21,17 +20,7 @@ from tagloom.render import parse_configuration
 
 LINUX = load("linux-bridge")
 SHELLS = {"bash": ["bash", "--norc", "-i"], "dash": ["dash", "-i"]}
-TOOLS = "unshare", "ip", "bridge", "ethtool"
-
-
-def alone():
-    """Tell whether a network namespace can be made here."""
-    if any(shutil.which(tool) is None for tool in TOOLS):
-        return False
-    return subprocess.run(["unshare", "-rn", "true"], capture_output=True, check=False).returncode == 0
-
-
-pytestmark = pytest.mark.skipif(not alone(), reason="needs iproute2, ethtool and unshare(1)")
+pytestmark = pytest.mark.needs("ip", "bridge", "ethtool", "network namespaces")
 
 
 class AnyPassword(asyncssh.SSHServer):
@@ -54,9 +43,7 @@ def own_terminal(slave):
 def shell(request, tmp_path):
     """Serve one of the shells over SSH, each login in a network namespace of its own; gives how to reach it."""
     words = SHELLS[request.param]
-    if shutil.which(words[0]) is None:
-        pytest.skip(f"no {words[0]} here")
-
+    needs.require(words[0])
     logins = set()
 
     async def login(process):
@@ -64,7 +51,7 @@ def shell(request, tmp_path):
         master, slave = os.openpty()
         child = await asyncio.create_subprocess_exec(
             "unshare", "-rn", *words, stdin=slave, stdout=slave, stderr=slave, cwd=tmp_path,
-            env={"PATH": os.environ["PATH"], "TERM": "xterm", "PS1": r"lab:\w# " if words[0] == "bash" else "# "},
+            env={"PATH": needs.PATH, "TERM": "xterm", "PS1": r"lab:\w# " if words[0] == "bash" else "# "},
             preexec_fn=lambda: own_terminal(slave),
         )  # fmt: skip
         os.close(slave)

@@ -27,7 +27,7 @@ def test_more_than_may_be_at_work_at_once_and_none_at_all():
     assert run_parallel(lambda name: lambda _released: name, []) == {}
 
 
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one process for all")
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="with one processor, one process does all the work")
 def test_what_was_done_by_a_process_that_was_killed_is_missing():
     def prepare(name):
         return lambda _released: os.kill(os.getpid(), signal.SIGKILL) if name == "s1" else os.getpid()

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 
 import pytest
@@ -24,7 +23,7 @@ def script(tmp_path_factory):
     return tmp_path_factory.mktemp("completion") / "tagloom.bash"
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="not installed: bash")
+@pytest.mark.needs("bash")
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
@@ -46,7 +45,7 @@ def test_bash_completes(words, offered, script, tmp_path, capsys):
     assert set(done.stdout.split()) == offered
 
 
-@pytest.mark.skipif(shutil.which("fish") is None, reason="needs fish, of Debian's fish")
+@pytest.mark.needs("fish")
 @pytest.mark.parametrize(
     ("words", "offered"),
     [

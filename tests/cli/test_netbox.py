@@ -8,6 +8,7 @@ from uuid import uuid4
 import pynetbox
 import pytest
 
+import needs
 from served_netbox import ANSWERS, TOKEN, answers, served
 from tagloom.read import read_fabric
 
@@ -209,9 +210,8 @@ def test_addresses_of_hosts_are_taken_from_a_netbox(run, netbox, tmp_path):
 @pytest.fixture
 def real():
     """Return a NetBox of NETBOX_URL, with a triangle of switches, a host at each, in a site of their own."""
-    url = os.environ.get("NETBOX_URL", "")
-    if not (url and os.environ.get("TAGLOOM_NETBOX_TOKEN")):
-        pytest.skip("needs NETBOX_URL and TAGLOOM_NETBOX_TOKEN of a NetBox that may be written to: make neighbours")
+    needs.require("NetBox", "a token for NetBox")
+    url = os.environ["NETBOX_URL"]
     api = pynetbox.api(url, token=os.environ["TAGLOOM_NETBOX_TOKEN"])
     name = f"tagloom-{uuid4().hex[:8]}"
     words = {"name": name, "slug": name}

@@ -3,7 +3,6 @@
 import ast
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ import build_collection
 import pytest
 import yaml
 
+import needs
 from fabrics import ROOT
 from tagloom import __version__
 from terminal import Terminal
@@ -123,16 +123,15 @@ def test_what_sanity_tests_pass_over_is_in_the_collection_with_a_reason(installe
 
 
 def test_an_execution_environment_of_it_has_tagloom_and_the_dependencies_of_tagloom(installed):
-    """As ansible-builder reads a collection, where it is installed: `make neighbours`."""
     definition = yaml.safe_load((installed / "meta" / "execution-environment.yml").read_text("utf-8"))
     assert definition["version"] == 1
     named = definition["dependencies"]["python"]
     assert (installed / named).read_text("utf-8").split() == [f"tagloom=={__version__}"]
-    place = os.pathsep.join([str(ROOT / ".neighbours" / "bin"), os.environ["PATH"]])
-    builder = shutil.which("ansible-builder", path=place)
-    if builder is None:
-        pytest.skip("the rest needs ansible-builder from PyPI")
-    words = [builder, "introspect", installed.parents[2]]
+
+
+@pytest.mark.needs("ansible-builder")
+def test_ansible_builder_reads_those_dependencies(installed):
+    words = [needs.path_of("ansible-builder"), "introspect", installed.parents[2]]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert [line.split("#")[0].strip() for line in yaml.safe_load(done.stdout)["python"]] == [f"tagloom=={__version__}"]

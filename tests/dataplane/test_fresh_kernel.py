@@ -12,11 +12,7 @@ from run import Worker
 from tagloom.errors import DeviceError
 from tagloom.lab.kernel import choice
 
-OBSTACLES = choice.obstacles()
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(bool(OBSTACLES), reason=f"no kernel to carry frames: {'; '.join(map(str, OBSTACLES))}"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.needs("a kernel with bridges")]
 
 
 def kill(machine):

@@ -22,9 +22,7 @@ WITHOUT_AVX = (
     "NUMBA_CPU_NAME=generic",
     "OPENBLAS_CORETYPE=Nehalem",
 )
-pytestmark = pytest.mark.skipif(
-    bool(machine.obstacles()) or shutil.which("setpriv") is None, reason="no user-mode Linux here"
-)
+pytestmark = pytest.mark.needs("user-mode Linux", "setpriv")
 
 
 def inside(tmp_path, *command):

@@ -6,7 +6,6 @@ import sys
 import pytest
 
 from fabrics import ROOT
-from tagloom.lab.kernel import choice
 
 SPEC = importlib.util.spec_from_file_location("repair_on_bridges", ROOT / "benchmarks" / "repair_on_bridges.py")
 repair_on_bridges = importlib.util.module_from_spec(SPEC)
@@ -15,7 +14,7 @@ SPEC.loader.exec_module(repair_on_bridges)
 
 
 @pytest.mark.long
-@pytest.mark.skipif(bool(choice.obstacles()), reason="no kernel here for bridges")
+@pytest.mark.needs("a kernel with bridges")
 def test_all_pairs_are_reached_round_a_link_that_is_taken_down():
     """Spanning tree listens and learns for four seconds each, so that no detour can be told from it by chance."""
     (detours, tree), _ = repair_on_bridges.measure(16, breaks=1, links=2, timers=["least timers"])

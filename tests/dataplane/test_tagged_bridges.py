@@ -5,7 +5,6 @@ import importlib.util
 import pytest
 
 from fabrics import ROOT
-from tagloom.lab.kernel import machine
 
 SPEC = importlib.util.spec_from_file_location("tagged_bridges", ROOT / "benchmarks" / "tagged_bridges.py")
 tagged_bridges = importlib.util.module_from_spec(SPEC)
@@ -13,7 +12,7 @@ SPEC.loader.exec_module(tagged_bridges)
 
 
 @pytest.mark.long
-@pytest.mark.skipif(bool(machine.obstacles()), reason="no user-mode Linux here")
+@pytest.mark.needs("user-mode Linux")
 def test_messages_of_every_size_cross_both_networks():
     found = tagged_bridges.measure(1)
     assert {kind: len(rounds[0]) for kind, rounds in found.items()} == dict.fromkeys(("untagged", "tagged"), 4)

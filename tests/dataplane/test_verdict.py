@@ -1,6 +1,5 @@
 """`make dataplane` proves, disproves or says that it cannot judge; a judge that cannot run is no pass."""
 
-import shutil
 import subprocess
 import sys
 
@@ -25,9 +24,6 @@ def _refused(command):
 
 def _make(*more):
     # -o: what the tests run in is not made anew
-    python = ROOT / ".venv" / "bin" / "python"
-    if not python.exists():
-        pytest.skip("not a checkout that `make setup` made")
     return _refused(
         f"make -s -o .venv/.ready dataplane DATAPLANE_OPTIONS='--kernel own --small 1 --only none' {' '.join(more)}"
     )
@@ -42,7 +38,7 @@ def test_without_a_kernel_the_judge_says_why_and_ends_with_2():
     assert last == NOT_JUDGED
 
 
-@pytest.mark.skipif(shutil.which("make") is None, reason="no make here")
+@pytest.mark.needs("make", "an environment of this checkout")
 def test_a_judge_that_cannot_run_is_no_pass_and_a_skip_says_that_nothing_was_proven():
     done = _make()
     assert done.returncode != 0

@@ -4,19 +4,17 @@ A block names its stage by a comment above it. A stage stands in place of what t
 commands run as they are written there but for these words.
 """
 
-import os
 import shlex
-import shutil
 import subprocess
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import build_collection
-import pytest
 
 from fabrics import ROOT
 from key_login import KeyLogin
+from needs import require
 from served_netbox import TOKEN, answers, served
 from tagloom.lab import process
 from tagloom.measure import namespaces
@@ -41,13 +39,6 @@ class Stage:
     environment: dict = field(default_factory=dict)
     beside: tuple = ()
     hosts: dict = field(default_factory=dict)
-
-
-def needs(*programs):
-    """Skip where a program is missing."""
-    for name in programs:
-        if shutil.which(name) is None:
-            pytest.skip(f"needs {name}")
 
 
 @contextmanager
@@ -101,7 +92,6 @@ def foreign(directory):
 @contextmanager
 def netbox(_directory):
     """A NetBox on loopback, that answers as a real one did."""
-    pytest.importorskip("pynetbox", reason="needs pynetbox")
     with served(answers()) as running:
         yield Stage({"https://netbox.example": running.url, "nbt_...": TOKEN}, {"TAGLOOM_NETBOX_TOKEN": TOKEN})
 
@@ -109,7 +99,7 @@ def netbox(_directory):
 @contextmanager
 def mpi(directory):
     """An MPI, with more ranks than processors, and a program that sends round a ring."""
-    needs("mpicc", "mpirun")
+    require("mpicc", "mpirun")
     subprocess.run(["mpicc", "-O2", "-o", directory / "program", RING], check=True)
     yield Stage(environment=dict.fromkeys(MPI, "1"))
 
@@ -124,7 +114,7 @@ def two_hosts(_directory):
 @contextmanager
 def two_logins(directory):
     """Two hosts and a bridge between them, which let one key in over SSH."""
-    needs("ssh")
+    require("ssh")
     with bench(bridged=True) as made:
         stage, logins = between(made), {}
         for name, host in (("n1", "here"), ("n2", "there")):
@@ -140,8 +130,7 @@ def two_logins(directory):
 @contextmanager
 def two_ranks(_directory):
     """An MPI that Python reaches, with more ranks than processors."""
-    needs("mpirun")
-    pytest.importorskip("mpi4py", reason="needs mpi4py")
+    require("mpirun")
     yield Stage(environment=dict.fromkeys(MPI, "1"))
 
 
@@ -158,9 +147,7 @@ def sleeping_link(_directory):
 
 def bench(*, bridged):
     """Return network namespaces of two hosts and what lies between."""
-    needs("ip", "bridge", "ethtool")
-    if os.geteuid() != 0:
-        pytest.skip("network namespaces need root")
+    require("ip", "bridge", "ethtool", "root")
     return namespaces.Bench(bridged=bridged)
 
 

@@ -4,13 +4,13 @@ import os
 import re
 import subprocess
 import sys
-from importlib.util import find_spec
 from urllib.parse import urlsplit
 
 import pytest
 import yaml
-from browser import Browser, chromium
+from browser import Browser
 
+import needs
 from fabrics import ROOT
 
 HOW_TO = {
@@ -69,8 +69,7 @@ def test_what_stands_inside_an_item_of_a_list_is_read_as_such(page):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    if find_spec("mkdocs") is None or find_spec("material") is None:
-        pytest.skip("needs MkDocs Material: make docs installs it")
+    needs.require("MkDocs Material")
     home = tmp_path_factory.mktemp("site")
     words = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", home]
     environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
@@ -95,7 +94,7 @@ def test_every_page_that_is_listed_is_built_and_none_loads_anything_from_elsewhe
 
 
 @pytest.mark.long
-@pytest.mark.skipif(chromium() is None, reason="needs a browser, of Debian's chromium")
+@pytest.mark.needs("chromium")
 def test_a_browser_reads_it_without_a_network_in_the_colours_of_the_system(site, tmp_path):
     page = Browser(tmp_path / "browser")
     names = ("index.html", "tutorial.html", "explanation/tags.html", "reference/commands.html")

@@ -1,10 +1,11 @@
 """Ask ibdmchk, the InfiniBand community's checker, whether tables have a credit loop."""
 
 import re
-import shutil
 import subprocess
 
-IBDMCHK = shutil.which("ibdmchk")
+import needs
+
+IBDMCHK = needs.path_of("ibdmchk")
 
 
 def write_subnet(directory, switches, links, entries):

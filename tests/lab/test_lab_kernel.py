@@ -26,9 +26,7 @@ from tagloom.route import route
 from tagloom.weave import weave
 
 TEMPLATES = ROOT / "templates"
-OBSTACLES = choice.obstacles()
-pytestmark = pytest.mark.skipif(bool(OBSTACLES), reason=f"no kernel to carry frames: {'; '.join(map(str, OBSTACLES))}")
-user_mode_linux = pytest.mark.skipif(bool(machine.obstacles()), reason="no user-mode Linux here")
+pytestmark = pytest.mark.needs("a kernel with bridges")
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +122,7 @@ os.kill(child, signal.SIGKILL)
 """
 
 
-@pytest.mark.skipif("xsave" not in machine.CPUINFO.read_text("utf-8").split(), reason="a processor without XSAVE")
+@pytest.mark.skipif("xsave" not in machine.CPUINFO.read_text("utf-8").split(), reason="this processor has no XSAVE")
 def test_ptrace_under_the_launcher_knows_no_extended_state_and_all_else():
     def traced(*before):
         words = [*before, sys.executable, "-c", TRACER]
@@ -134,7 +132,7 @@ def test_ptrace_under_the_launcher_knows_no_extended_state_and_all_else():
     assert traced(sys.executable, "-I", "-S", launcher.__file__) == [str(errno.ENODEV), "0", "0"]
 
 
-@user_mode_linux
+@pytest.mark.needs("user-mode Linux")
 def test_a_kernel_kept_from_the_extended_state_forwards_alike(tmp_path):
     fabric = make_fabric("ring", 3, model="powerconnect-5324")
     state = spoilt(fabric, "fixed", 1)

@@ -8,7 +8,7 @@ from hypothesis.database import DirectoryBasedExampleDatabase
 
 def test_an_example_that_failed_is_the_first_that_is_tried_again(tmp_path, request):
     if request.config.getoption("--hypothesis-seed") is not None:
-        pytest.skip("with a seed that is named, examples that failed are not tried again")
+        pytest.skip("with --hypothesis-seed, Hypothesis does not retry examples that failed")
     assert settings.get_profile("explore").database is not None
     profile = settings(settings.get_profile("explore"), database=DirectoryBasedExampleDatabase(tmp_path))
     drawn = []

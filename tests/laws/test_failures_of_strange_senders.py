@@ -35,7 +35,7 @@ def states(seed, assignment, family, more):
     try:
         held = dict(plan(plain, TEMPLATES, assignment=assignment, texts=False)[0].state)
     except PlanError:
-        pytest.skip("no such plan")
+        pytest.skip("this fabric has no plan with this assignment")
     for name in list(held) if seed else ():
         editor = SwitchEditor.of(held[name])
         vlan, mac = chance.choice(sorted(editor.entries))

@@ -100,7 +100,7 @@ def test_the_verdict_on_frames_that_hosts_tag_is_what_they_do(data):
 @pytest.mark.parametrize("model", platforms.models())
 def test_ports_of_hosts_take_untagged_frames_only_wherever_the_family_can(model):
     if not load(model).grammar:
-        pytest.skip("no command line is known")
+        pytest.skip("tagloom has no command lines for this model")
     fabric, only = make_fabric("ring", 4, model=model), load(model).assignments[0]
     tree = bool(only) and not load(model).floods_by_port
     way = {"assignment": only or "fixed", "routing": "tree" if tree else "auto"}

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from fabrics import ROOT
-from judges.ibdm import IBDMCHK, credit_loop, write_subnet
+from judges.ibdm import credit_loop, write_subnet
 from tagloom.pipeline import prove_paths, prove_tables
 from tagloom.verify.forbidden_turns import fewest_to_remove
 from terminal import Terminal
@@ -121,7 +121,7 @@ def test_fewest_turns_are_the_fewest(seed):
     assert (len(removed), bound) == (least, least)
 
 
-@pytest.mark.skipif(IBDMCHK is None, reason="needs Debian's ibutils")
+@pytest.mark.needs("ibdmchk")
 @pytest.mark.parametrize("seed", [*range(20), *(pytest.param(n, marks=pytest.mark.long) for n in range(20, 200))])
 def test_ibdmchk_agrees(tmp_path, seed):
     rng = random.Random(1000 + seed)

@@ -1,13 +1,13 @@
 """Run the system's snmpd on loopback, with a PDU's and a switch's objects."""
 
 import os
-import shutil
 import socket
 import subprocess
 
 import pytest
 
-PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
+from needs import PATH, require
+
 OBJECTS = """
 override .1.3.6.1.4.1.318.1.1.26.4.3.1.5.1 integer 37
 override .1.3.6.1.4.1.318.1.1.26.9.4.3.1.7.4 integer 112
@@ -36,8 +36,7 @@ override .1.3.6.1.2.1.105.1.3.1.1.4.2 integer 12
 @pytest.fixture(scope="module")
 def agent(tmp_path_factory):
     """Run the system's snmpd on loopback with a PDU's and a switch's objects."""
-    if shutil.which("snmpd", path=PATH) is None:
-        pytest.skip("not installed: snmpd")
+    require("snmpd")
     folder = tmp_path_factory.mktemp("snmpd")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("127.0.0.1", 0))

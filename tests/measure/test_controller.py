@@ -1,7 +1,6 @@
 """The controller: both ends started over real SSH, by keys."""
 
 import json
-import shutil
 import sqlite3
 import sys
 
@@ -11,7 +10,7 @@ from key_login import KeyLogin
 from tagloom.cli import main
 from tagloom.measure.ends import over_ssh
 
-pytestmark = pytest.mark.skipif(shutil.which("ssh") is None, reason="the controller needs ssh")
+pytestmark = pytest.mark.needs("ssh")
 PEER = f"{sys.executable} -m tagloom.cli"
 
 

@@ -1,9 +1,7 @@
 """The idle-gap probe: it finds the sleep policy of a link it knows nothing about, and says when there is none."""
 
 import json
-import os
 import random
-import shutil
 import sqlite3
 
 import pytest
@@ -142,8 +140,7 @@ def test_a_peer_that_dies_leaves_the_gaps_that_were_tried(monkeypatch, answer):
     assert "the peer is gone" in page["why"]
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
-@pytest.mark.skipif(shutil.which("ethtool") is None, reason="not installed: ethtool")
+@pytest.mark.needs("root", "ethtool")
 def test_real_frames_held_by_a_sleeping_link_show_its_policy(answer):
     """20 ms, 8 ms and 4 ms are long beside what a busy machine adds to a round trip; that is what the scale is for."""
     words = ("--namespaces", "--from", 0.012, "--to", 0.04, "--gaps", 12, "--repeats", 6)

@@ -4,7 +4,6 @@ import csv
 import itertools
 import json
 import os
-import shutil
 import signal
 import sqlite3
 import subprocess
@@ -259,7 +258,6 @@ def test_nobody_listening_is_a_device_that_failed(answer):
 
 
 def test_plots_are_drawn(answer, tmp_path):
-    pytest.importorskip("matplotlib", reason="plots need matplotlib")
     (tmp_path / "np.out").write_text(NPTCP_OUT)
     status, _ = answer("measure", "pingpong", "--read", tmp_path / "np.out", "--plot", tmp_path / "a.svg")
     assert status == 0
@@ -268,10 +266,8 @@ def test_plots_are_drawn(answer, tmp_path):
     assert (status, page["findings"][0]["where"]) == (2, "--plot")
 
 
+@pytest.mark.needs("mpirun")
 def test_two_ranks_of_mpi_measure():
-    pytest.importorskip("mpi4py", reason="--protocol mpi needs mpi4py")
-    if shutil.which("mpirun") is None:
-        pytest.skip("--protocol mpi needs mpirun")
     words = ["measure", "pingpong", "--protocol", "mpi", "--max-bytes", "16", *QUICK, "--json"]
     root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     done = subprocess.run(

@@ -1,8 +1,6 @@
 """File transfers while the link is blocked once a second, and the frames and counters they need."""
 
 import contextlib
-import os
-import shutil
 import socket
 import sqlite3
 import subprocess
@@ -17,12 +15,10 @@ from tagloom.measure import ends, namespaces, pause, rps, sessions
 from tagloom.records.snmp import Credentials
 from waiting import AT_MOST_SECONDS
 
-root = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
-bench = pytest.mark.skipif(not all(map(shutil.which, ("tc", "bridge", "ethtool"))), reason="not installed: iproute2")
+bench = pytest.mark.needs("root", "ip", "tc", "bridge", "ethtool")
 
 
 @pytest.mark.slow
-@root
 @bench
 def test_packets_are_lost_while_the_link_is_blocked_and_only_then(answer, tmp_path):
     words = ("--namespaces", "--seconds", 2, "--rate", 20e6, "--block", 0, 200, "--keep", tmp_path / "k.db")
@@ -46,7 +42,6 @@ def within(made, names):
         raise ZeroDivisionError
 
 
-@root
 @bench
 def test_a_bench_is_removed_whatever_happens():
     made = namespaces.Bench(bridged=False)
@@ -56,7 +51,6 @@ def test_a_bench_is_removed_whatever_happens():
     assert not any(Path("/run/netns", name).exists() for name in names)
 
 
-@root
 @bench
 def test_a_pause_frame_leaves_by_the_interface_it_was_meant_for():
     with namespaces.Bench(bridged=False) as made:

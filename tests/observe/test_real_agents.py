@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,15 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from needs import PATH
 from waiting import until
 
-WANTED = ("snmpd", "lldpd", "ip", "snmpbulkwalk")
-PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
-MISSING = [program for program in WANTED if shutil.which(program, path=PATH) is None]
-pytestmark = [
-    pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}"),
-    pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
-]
+pytestmark = pytest.mark.needs("snmpd", "lldpd", "ip", "snmpbulkwalk", "root")
 USERS = {"plain": ("SHA", "AES"), "long": ("SHA-512", "AES"), "old": ("MD5", "DES")}
 WORDS = {"auth_password": "watch-auth-password", "priv_password": "watch-priv-password"}
 

@@ -1,7 +1,6 @@
 """Notifications of switches are heard, of v2c and v3, signed by who may; they say that something changed, no more."""
 
 import asyncio
-import shutil
 import socket
 import subprocess
 
@@ -97,7 +96,7 @@ def test_an_address_that_is_taken_is_a_finding(receiver):
         TrapReceiver(Credentials(**WORDS), receiver.address, lambda *_: None)
 
 
-@pytest.mark.skipif(shutil.which("snmpinform") is None, reason="net-snmp is not installed")
+@pytest.mark.needs("snmpinform")
 def test_an_inform_of_another_hand_is_heard_and_answered_by_v3(receiver, heard):
     place = ":".join(map(str, receiver.address))
     words = ("-v3", "-l", "authPriv", "-u", "watch", "-a", "SHA", "-A", "auth-pass-9", "-x", "AES", "-X", "priv-pass-9")

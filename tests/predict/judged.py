@@ -1,21 +1,12 @@
 """Ask SimGrid, where it is installed, what rates it gives flows and when they finish."""
 
-import shutil
 import subprocess
 
 import numpy as np
 
 from fabrics import ROOT
+from needs import SYSTEM_PYTHON
 from tagloom.report.exports import simgrid
-
-SYSTEM_PYTHON = "/usr/bin/python3"
-APT = "apt-get install --no-install-recommends python3-simgrid"
-
-
-def simgrid_is_here():
-    if shutil.which(SYSTEM_PYTHON) is None:
-        return False
-    return subprocess.run([SYSTEM_PYTHON, "-c", "import simgrid"], check=False, capture_output=True).returncode == 0
 
 
 def judge(fabric, routes, flows, folder, what):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fabrics import make_fabric
-from judged import APT, judge, random_case, simgrid_is_here
+from judged import judge, random_case
 from tagloom.graph.flows import flows_of, one_switch
 from tagloom.predict.flows import finish, max_min_rates
 from tagloom.route import route
@@ -118,7 +118,7 @@ def test_a_flow_over_a_link_that_is_off_never_finishes_and_a_missing_way_is_refu
         flows_of(torn, there, apart)
 
 
-@pytest.mark.skipif(not simgrid_is_here(), reason=f"SimGrid's module for the system's Python is missing: {APT}")
+@pytest.mark.needs("simgrid")
 @pytest.mark.parametrize("seed", range(5))
 def test_simgrid_gives_the_same_rates_within_1_percent_and_the_same_ends_within_5(seed, tmp_path):
     """benchmarks/flows.py asks it of 50 fabrics and patterns; both agree far more closely than that."""

@@ -167,7 +167,6 @@ def test_a_forecast_without_watts_is_kept_and_scored_by_its_seconds(tmp_path, fa
 
 
 def test_figures_for_papers_leave_out_the_saving(tmp_path, fabric, build, run):
-    pytest.importorskip("matplotlib")
     words = ["predict", build(fabric("linux-bridge")), "--traffic", "pattern:all-to-all", "--seconds", 100]
     names = answer(run, *words, "--figures", tmp_path / "drawn")["figures"]
     assert {name.split(".")[0] for name in names} == {"load", "wait", "sleep"}

@@ -1,7 +1,6 @@
 """Traffic from counters: a history of observe's and a Prometheus lead to settings, and say what they cannot know."""
 
 import json
-import shutil
 import socket
 import subprocess
 import time
@@ -235,7 +234,7 @@ def test_a_url_that_is_none_and_an_empty_prometheus_are_findings(told, capsys):
     assert "two readings or more" in capsys.readouterr().err
 
 
-@pytest.mark.skipif(shutil.which("prometheus") is None, reason="needs Debian's prometheus")
+@pytest.mark.needs("prometheus")
 def test_a_real_prometheus_that_scrapes_the_real_exporter(told, torus, volume, tmp_path, answer):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 
 import numpy as np
@@ -86,12 +85,12 @@ def logged(folder, compiler, source):
     return trace
 
 
-@pytest.mark.skipif(not shutil.which("mpicc") or not shutil.which("mpirun"), reason="no MPI here")
+@pytest.mark.needs("mpicc", "mpirun")
 def test_the_logger_compiles_and_logs_what_a_program_sends(tmp_path):
     check_ring(logged(tmp_path, "mpicc", RING.with_suffix(".c")))
 
 
-@pytest.mark.skipif(not shutil.which("mpifort") or not shutil.which("gfortran"), reason="no Fortran here")
+@pytest.mark.needs("mpifort", "gfortran", "mpicc", "mpirun")
 def test_the_logger_logs_what_fortran_sends_and_hands_back_what_it_asks_for(tmp_path):
     """The program itself stops with an error where a status, an IN_PLACE or what it receives is wrong."""
     trace = logged(tmp_path, "mpifort", RING.with_suffix(".f90"))

@@ -1,6 +1,5 @@
 """What hosts get: the list for static ARP, and the script that teaches switches what static entries say."""
 
-import shutil
 import subprocess
 from dataclasses import replace
 
@@ -27,7 +26,7 @@ def test_static_arp_names_every_host_once():
     assert page[3]["mac"] == "02:00:00:00:00:03"
 
 
-@pytest.mark.skipif(shutil.which("sh") is None, reason="no shell")
+@pytest.mark.needs("sh")
 def test_the_script_is_sound_shell_and_names_every_vlan():
     fabric = make_fabric("mesh", 4, 4)
     text = learning(fabric, planned(fabric), "fixed")["learning.sh"]

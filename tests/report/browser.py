@@ -4,18 +4,14 @@ import itertools
 import json
 import os
 import select
-import shutil
 import signal
 import subprocess
 import time
 
+import needs
 from waiting import until
 
 WAIT_SECONDS = 120.0
-
-
-def chromium():
-    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
 class Browser:
@@ -28,7 +24,7 @@ class Browser:
         words += [f"--user-data-dir={home}", "--no-first-run", "--disable-background-networking"]
         shell = f'exec 3<&{to_read} 4>&{to_write}; exec "$@"'
         self._process = subprocess.Popen(
-            ["bash", "-c", shell, "browser", chromium(), *words, "about:blank"],
+            ["bash", "-c", shell, "browser", needs.path_of("chromium"), *words, "about:blank"],
             pass_fds=(to_read, to_write),
             stderr=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

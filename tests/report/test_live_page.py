@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 
 import pytest
-from browser import Browser, chromium
+from browser import Browser
 
 from fabrics import make_fabric
 from tagloom import platforms
@@ -162,7 +162,7 @@ def test_a_file_that_is_damaged_leaves_the_page_as_it_was(served):
     assert served.ask("/")[0] == 200
 
 
-@pytest.mark.skipif(chromium() is None, reason="no Chromium")
+@pytest.mark.needs("chromium")
 def test_a_browser_shows_it_light_and_dark_and_loads_it_anew_when_it_changed(served, tmp_path):
     browser = Browser(tmp_path)
     try:

@@ -3,7 +3,6 @@
 import json
 import re
 import shlex
-import shutil
 import subprocess
 from contextlib import closing
 from string import ascii_uppercase
@@ -248,7 +247,7 @@ tests:
 """
 
 
-@pytest.mark.skipif(shutil.which("promtool") is None, reason="needs promtool, of Debian's prometheus")
+@pytest.mark.needs("promtool")
 def test_prometheus_takes_the_rules_and_fires_them_where_it_should_alone(tmp_path):
     (tmp_path / "rules.yml").write_text(alert_rules(FABRICS["torus"]))
     (tmp_path / "cases.yml").write_text(CASES)

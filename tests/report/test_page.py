@@ -8,8 +8,9 @@ from html import unescape
 
 import numpy as np
 import pytest
-from browser import Browser, chromium
+from browser import Browser
 
+import needs
 from fabrics import ROOT, make_fabric, make_irregular
 from tagloom.pipeline import read_build
 from tagloom.pipeline.reporting import report
@@ -27,7 +28,6 @@ from waiting import until
 LU = ROOT / "tests" / "data" / "npb" / "lu.S.16.matrix.csv"
 PORT = re.compile(r'class="port p-eee" d="M([\d.]+) ([\d.]+)l[^>]*data-words')
 MONDAY = 1_767_614_400.0  # 2026-01-05, noon by UTC
-APT = "no Chromium:  sudo apt install --no-install-recommends chromium"
 
 
 SWITCH = re.compile(r'data-name="(s\d+)"[^>]*><circle cx="([\d.]+)" cy="([\d.]+)"')
@@ -73,8 +73,7 @@ def sleepy(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    if chromium() is None:
-        pytest.skip(APT)
+    needs.require("chromium")
     opened = Browser(tmp_path_factory.mktemp("profile"))
     yield opened
     opened.close()

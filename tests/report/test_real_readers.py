@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import socket
 import subprocess
 from getpass import getuser
@@ -13,21 +12,12 @@ import jsonschema
 import pytest
 import yaml
 
+import needs
 from fabrics import ROOT, make_fabric
 from judges import grafana
 from tagloom.report.batfish import layer1
 from tagloom.report.monitoring import dashboard
 from tagloom.report.slurm import topology_conf
-
-PLACES = os.pathsep.join([str(ROOT / ".neighbours" / "bin"), os.environ["PATH"], "/usr/sbin", "/sbin"])
-
-
-def needs(name, of):
-    """Return the path of a program, or skip the test, saying where it is from."""
-    found = shutil.which(name, path=PLACES)
-    if found is None:
-        pytest.skip(f"needs {name}, of {of}")
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +37,10 @@ def lab(tmp_path_factory):
 # --- labs ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.needs("netlab")
 def test_netlab_makes_the_lab_that_we_write_for_containerlab(lab):
     """netlab reads its topology and writes containerlab's: the same nodes, scripts, commands and cables as ours."""
-    netlab = needs("netlab", "networklab from PyPI")
+    netlab = needs.path_of("netlab")
     done = subprocess.run(
         [netlab, "create", "topology.yml"], cwd=lab / "netlab", capture_output=True, text=True, check=False
     )
@@ -73,17 +64,17 @@ def without_what_python_cannot_match(each):
     return each
 
 
-@pytest.mark.parametrize("kind", ["containerlab", "netlab"])
+@pytest.mark.needs("containerlab's schema")
+@pytest.mark.parametrize("kind", ["containerlab", pytest.param("netlab", marks=pytest.mark.needs("netlab"))])
 def test_containerlabs_own_schema_takes_the_topology(lab, kind):
     """Ours, and what netlab makes of ours; and it refuses one that is wrong."""
-    place = os.environ.get("CLAB_SCHEMA", "")
-    if not place:
-        pytest.skip("needs CLAB_SCHEMA=FILE, schemas/clab.schema.json of containerlab's repository")
-    schema = json.loads(Path(place).read_text("utf-8"), object_hook=without_what_python_cannot_match)
+    schema = json.loads(
+        Path(os.environ["CLAB_SCHEMA"]).read_text("utf-8"), object_hook=without_what_python_cannot_match
+    )
     judge = jsonschema.Draft7Validator(schema)
     file = lab / kind / ("topology.yml" if kind == "containerlab" else "clab.yml")
     if kind == "netlab":
-        subprocess.run([needs("netlab", "networklab"), "create", "topology.yml"], cwd=file.parent, check=True)
+        subprocess.run([needs.path_of("netlab"), "create", "topology.yml"], cwd=file.parent, check=True)
     page = yaml.safe_load(file.read_text("utf-8"))
     assert [error.message for error in judge.iter_errors(page)] == []
     page["topology"]["nodes"]["s0"]["exec"] = 3
@@ -117,10 +108,11 @@ CASES = {
 }
 
 
+@pytest.mark.needs("slurmctld", "scontrol")
 @pytest.mark.parametrize("name", CASES)
 def test_slurm_places_every_node_below_the_switches_that_we_say(name, tmp_path):
     """slurmctld reads topology.conf, and `scontrol show topology` shows what it took it for."""
-    slurmctld, scontrol = needs("slurmctld", "Debian's slurmctld"), needs("scontrol", "Debian's slurm-client")
+    slurmctld, scontrol = needs.path_of("slurmctld"), needs.path_of("scontrol")
     fabric = CASES[name]
     (tmp_path / "state").mkdir()
     (tmp_path / "topology.conf").write_text(topology_conf(fabric), "utf-8")
@@ -171,15 +163,14 @@ def test_slurm_places_every_node_below_the_switches_that_we_say(name, tmp_path):
 # --- Batfish ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.needs("Batfish", "java")
 @pytest.mark.parametrize("family", [("torus", 3, 3), ("tree", 2, 2)], ids=["torus", "tree"])
 def test_batfishs_own_reader_takes_every_cable(family, tmp_path):
     """Its classes of a layer-1 topology, compiled from its source, read our file and write the same cables."""
-    classes = os.environ.get("BATFISH_CLASSES")
-    if not classes:
-        pytest.skip("needs BATFISH_CLASSES, a class path with Batfish's common project and what it needs")
+    classes = os.environ["BATFISH_CLASSES"]
     path = tmp_path / "layer1_topology.json"
     path.write_text(layer1(make_fabric(*family)), "utf-8")
-    java = [needs("java", "a JDK"), "-cp", classes, str(ROOT / "tests/judges/ReadLayer1.java"), str(path)]
+    java = [needs.path_of("java"), "-cp", classes, str(ROOT / "tests/judges/ReadLayer1.java"), str(path)]
     done = subprocess.run(java, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     read, written = (
@@ -194,7 +185,6 @@ def test_batfishs_own_reader_takes_every_cable(family, tmp_path):
 
 def test_grafanas_own_types_take_the_whole_dashboard():
     """Every key is one of Grafana's, of the type that Grafana gives it: read into its records and written again."""
-    pytest.importorskip("grafana_foundation_sdk", reason="needs grafana-foundation-sdk, of Grafana Labs")
     assert grafana.faults(json.loads(dashboard(make_fabric("torus", 4, 4)))) == []
 
 
@@ -209,7 +199,6 @@ def test_grafanas_own_types_take_the_whole_dashboard():
     ],
 )
 def test_grafanas_types_refuse_what_is_wrong(key, value, fault):
-    pytest.importorskip("grafana_foundation_sdk", reason="needs grafana-foundation-sdk, of Grafana Labs")
     page = json.loads(dashboard(make_fabric("torus", 4, 4)))
     page["panels"][0][key] = value
     assert fault in grafana.faults(page)

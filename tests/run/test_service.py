@@ -1,7 +1,6 @@
 """The unit that the role installs is one that systemd takes, and runs the command as it is."""
 
 import shlex
-import shutil
 import subprocess
 
 import jinja2
@@ -45,7 +44,7 @@ def test_the_command_of_the_unit_is_understood(unit):
     assert (str(args.state), args.metrics_port, args.command) == ("/var/lib/tagloom", "9624", "run")
 
 
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed")
+@pytest.mark.needs("systemd-analyze")
 def test_systemd_takes_the_unit(unit, tmp_path):
     (tmp_path / "tagloom-run.service").write_text(unit)
     words = ["systemd-analyze", "verify", "--man=no", str(tmp_path / "tagloom-run.service")]

@@ -509,7 +509,7 @@ def test_links_pipes_and_others_files_ask_for_nothing(tmp_path):
     assert requests_in(tmp_path / "none") == {}
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="gives files to another user")
+@pytest.mark.needs("root")
 def test_in_a_directory_that_all_may_write_to_strangers_ask_for_nothing(tmp_path):
     requests = tmp_path / "requests"
     requests.mkdir()
@@ -538,7 +538,7 @@ def test_marks_follow_no_links(tmp_path):
     assert not (elsewhere / "made").exists()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="gives a directory to another user")
+@pytest.mark.needs("root")
 def test_marks_of_another_user_are_not_touched(tmp_path):
     marks = tmp_path / ".answered"
     marks.mkdir()
@@ -662,6 +662,6 @@ def test_a_job_never_fails_for_it(tmp_path):
     assert slurm("prolog", tmp_path, SLURM_JOB_ID="7", SLURM_JOB_NAME="ft", TAGLOOM_WAIT="60") == (0, "")
 
 
-@pytest.mark.skipif(shutil.which("shellcheck") is None, reason="shellcheck is not installed")
+@pytest.mark.needs("shellcheck")
 def test_the_scripts_are_clean_in_shellchecks_eyes():
     subprocess.run(["shellcheck", *sorted(SCRIPTS.glob("*.sh"))], check=True)

@@ -1,7 +1,6 @@
 """A disk without room and a place that is read-only, made of a tmpfs in a mount namespace of our own."""
 
 import re
-import shutil
 import subprocess
 import sys
 
@@ -15,13 +14,7 @@ def _in_namespace(script, *words):
     return subprocess.run([*NAMESPACE, "sh", "-euc", script, "sh", *map(str, words)], capture_output=True, text=True)  # noqa: PLW1510 - judged
 
 
-needs_namespaces = pytest.mark.skipif(
-    shutil.which("unshare") is None or _in_namespace("mount -t tmpfs -o size=8k none /mnt").returncode != 0,
-    reason="this machine gives no namespaces to users",
-)
-
-
-@needs_namespaces
+@pytest.mark.needs("mount namespaces")
 def test_a_full_disk_is_told_and_the_old_file_stays(tmp_path):
     script = f"""
         mount -t tmpfs -o size=12k none "$1"; cd "$1"; echo old > ring.yml; head -c 8192 /dev/zero > filler || true
@@ -35,7 +28,7 @@ def test_a_full_disk_is_told_and_the_old_file_stays(tmp_path):
     )
 
 
-@needs_namespaces
+@pytest.mark.needs("mount namespaces")
 @pytest.mark.parametrize("name", ["ring.yml", "other.yml", "deeper/ring.yml"])
 def test_a_place_that_is_read_only_is_told_and_stays_as_it_is(tmp_path, name):
     script = f"""
@@ -48,7 +41,7 @@ def test_a_place_that_is_read_only_is_told_and_stays_as_it_is(tmp_path, name):
     assert ended.stderr.splitlines()[0] == f"{name}: expected a file that can be written, actual Read-only file system"
 
 
-@needs_namespaces
+@pytest.mark.needs("mount namespaces")
 @pytest.mark.parametrize(
     ("options", "what"), [("size=12k", "No space left on device"), ("ro", "Read-only file system")]
 )
@@ -68,7 +61,7 @@ def test_a_build_that_finds_no_room_leaves_the_place_as_it_was(tmp_path, options
     assert "Traceback" not in ended.stderr
 
 
-@needs_namespaces
+@pytest.mark.needs("mount namespaces")
 def test_a_file_that_is_a_mount_of_its_own_and_read_only_is_told_and_stays_as_it_is(tmp_path):
     """As containers are given single files: beside it there is room, and it can be neither written nor replaced."""
     script = f"""
@@ -82,7 +75,7 @@ def test_a_file_that_is_a_mount_of_its_own_and_read_only_is_told_and_stays_as_it
 
 
 @pytest.mark.slow
-@needs_namespaces
+@pytest.mark.needs("mount namespaces")
 @pytest.mark.parametrize("options", ["size=128k", "ro"], ids=["full", "read-only"])
 @pytest.mark.parametrize(
     ("command", "file"),
