@@ -34,19 +34,11 @@ PYTEST = $(BIN)/python -m pytest -n $$(($$(nproc) * 2)) --dist loadfile --no-loa
 test: $(READY) ## all laws and most tests; slow ones are left to test-slow, some cases and most examples of laws to test-long
 	@$(PYTEST)
 
-test-slow: $(READY) ## tests that take long, most of them on racks: CI runs them after make test
+test-slow: $(READY) ## tests that take seconds of a processor, or half a minute on racks: CI runs them after make test
 	@$(PYTEST) -m "slow and not long"
 
-# What needs no rack, no minutes, and few compiled kernels.
-QUICK := $(wildcard tests/test_*.py) $(addprefix tests/,gadgets golden platforms predict read render storage verify weave \
-	cli/test_cli.py cli/test_rollout_command.py laws/test_exploring.py laws/test_fabric_text.py \
-	laws/test_grids_with_dead_parts.py laws/test_paste_order.py laws/test_render_parse.py)
-NOT_QUICK := predict/test_application.py predict/test_flows.py predict/test_link.py predict/test_simulate.py \
-	read/test_counted_traffic.py read/test_estimate.py render/test_hostile_lines.py render/test_linux_bridge.py \
-	storage/test_whole.py weave/test_broadcast.py weave/test_table_3.py
-
-quick: $(READY) ## before each commit: what needs no rack and no minutes
-	@$(PYTEST) $(QUICK) $(addprefix --ignore tests/,$(NOT_QUICK))
+quick: $(READY) ## before each commit: what needs no rack, no compiled loops and no minutes
+	@$(PYTEST) -m "not rack and not kernel and not law and not slow and not long"
 
 # Compiled kernels are left out: what they do is not seen, and laws compare them with plain loops.
 coverage: $(READY) ## which branches make test and test-slow take, their processes measured: what is missing, file by file; 95 % at least
@@ -65,7 +57,7 @@ LONG_ORDER = $(if $(LONG_SEED),--shuffle $(LONG_SEED) --hypothesis-seed $(LONG_S
 
 test-long: $(READY) ## all cases and campaigns, every law on examples drawn anew, some mutants; what failed once is tried again
 	@$(PYTEST) $(LONG_ORDER) --minutes $(LONG_MINUTES) -m long $(LONG_FILES) --hypothesis-profile explore
-	@$(PYTEST) $(LONG_ORDER) --minutes $(LONG_MINUTES) tests/laws --hypothesis-profile explore
+	@$(PYTEST) $(LONG_ORDER) --minutes $(LONG_MINUTES) -m "law and not slow and not long" tests/laws --hypothesis-profile explore
 	@$(if $(filter 0,$(LONG_MUTANTS)),,$(BIN)/python tests/mutants/run.py --sample $(LONG_MUTANTS))
 
 # Each page has a rack of its own, so tests of one file need not stay together. The site is read where `make docs` was run.

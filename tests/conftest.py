@@ -6,7 +6,6 @@ import math
 import os
 import random
 import re
-import sys
 import time
 from pathlib import Path
 
@@ -140,9 +139,9 @@ def pytest_collection_modifyitems(config, items):
 
 def starts_racks(item):
     """Return whether a test's module, or that of one of its fixtures, knows how to start a rack."""
-    fixtures = item._fixtureinfo.name2fixturedefs.values()
-    modules = {item.module.__name__, *(each[-1].func.__module__ for each in fixtures)} - {__name__}
-    known = [thing for name in modules for thing in vars(sys.modules[name]).values()]
+    fixtures = [each[-1].func for each in item._fixtureinfo.name2fixturedefs.values()]
+    modules = [vars(item.module), *(getattr(fixture, "__globals__", {}) for fixture in fixtures)]
+    known = [thing for module in modules if module is not globals() for thing in module.values()]
     return any(thing is racks or getattr(thing, "__name__", "") == "Terminal" for thing in known)
 
 

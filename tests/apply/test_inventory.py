@@ -43,6 +43,7 @@ def test_a_wrong_fabric_file_is_told_with_all_its_findings(bench):
     assert "s9" in answer.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by_hand", [False, True], ids=["environment", "ansible.cfg"])
 def test_reading_gives_every_running_configuration_to_its_owner_alone(bench, by_hand):
     words = [
@@ -72,6 +73,7 @@ def read(bench, inventory):
     )
 
 
+@pytest.mark.slow
 def test_a_switch_that_cannot_be_read_is_told_and_the_others_are_read(bench):
     bench.quirk("s1", refuse_login=True)
     inventory = bench.with_variables(tagloom_login_seconds="{{ 'soon' if inventory_hostname == 's2' else 30 }}")

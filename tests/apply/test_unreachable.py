@@ -55,6 +55,7 @@ def site(inventory):
     return Site(inventory, SHARE, ENVIRONMENT, "7")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", ["", "s1"])
 def test_logins_are_those_of_the_hosts_it_is_limited_to(inventory, tmp_path, limit):
     with Ansible(site(inventory), limit) as ansible:
@@ -71,6 +72,7 @@ def test_logins_are_those_of_the_hosts_it_is_limited_to(inventory, tmp_path, lim
     assert site(inventory).log.stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.slow
 def test_where_no_host_is_left_nothing_starts(inventory, tmp_path):
     with Ansible(site(inventory), "s9") as ansible:
         with pytest.raises(InputError) as raised:
@@ -123,6 +125,7 @@ def test_what_fails_during_the_logins_ends_the_process(inventory, tmp_path):
         assert ansible._line is None
 
 
+@pytest.mark.slow
 def test_what_was_read_last_is_handed_to_a_push_and_to_no_look(inventory, tmp_path):
     with Ansible(site(inventory)) as ansible:
         ansible._last_texts["s0"] = "text"
@@ -135,6 +138,7 @@ def test_what_was_read_last_is_handed_to_a_push_and_to_no_look(inventory, tmp_pa
     assert held.stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.slow
 def test_switches_that_cannot_be_read_are_named_with_the_reason(inventory, tmp_path):
     words = {"switches": NAMES, "directory": tmp_path / "read", "share": SHARE, "environment": ENVIRONMENT}
     (tmp_path / "read").mkdir()

@@ -64,6 +64,7 @@ def places(page):
     return [each["where"] for each in page["findings"]]
 
 
+@pytest.mark.slow
 def test_what_is_wrong_of_all_switches_is_told_at_once(site, answer):
     words = ("bootstrap", site, "-i", site.parent / "hosts.yml", "--secrets", *WORDS)
     status, page = answer(*words)

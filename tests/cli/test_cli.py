@@ -38,6 +38,7 @@ def test_the_torus_plans_with_the_keys_and_figures_promised(tmp_path, answer, ru
     assert len(list((tmp_path / "b" / "configs").iterdir())) == 16
 
 
+@pytest.mark.kernel
 def test_a_verbose_plan_lists_what_other_routings_would_cost(tmp_path, run):
     run("new", "torus", "--dims", 6, 6, "--parallel", 2, "-o", tmp_path / "f.yml")
     status, out, _ = run("plan", tmp_path / "f.yml", "-o", tmp_path / "b", "-v")
@@ -257,6 +258,8 @@ def test_a_root_that_is_none_is_a_finding(tmp_path, run):
     assert not build.exists()
 
 
+@pytest.mark.kernel
+@pytest.mark.slow
 def test_regulate_plan_rollout_and_predict_follow_from_one_another(torus, tmp_path, npb, answer, run):
     fabric, build = torus
     settings, off, change = tmp_path / "s.json", tmp_path / "off", tmp_path / "r"
@@ -329,6 +332,7 @@ def test_the_installed_command_answers(tmp_path):
     assert done.stdout.startswith("name: ring\n")
 
 
+@pytest.mark.kernel
 def test_static_arp_is_planned_proven_written_and_rolled_out(tmp_path, run, answer):
     """A ring with one link between neighbours repeats broadcasts under renamed up*/down*."""
     ring, tree, arp, fixed = (tmp_path / name for name in ("f.yml", "tree", "arp", "fixed"))

@@ -7,6 +7,8 @@ import pytest
 
 from tagloom.cli import main
 
+pytestmark = pytest.mark.kernel
+
 RING = "name: ring\nmodel: powerconnect-5324\nshape: {family: ring, dims: [3], parallel: 2}\n"
 DAY = "# seconds: 43200\ntime,source,destination,bytes\n2026-11-20T00:00,h0,h1,1e6\n2026-11-20T12:00,h1,h2,1e6\n"
 

@@ -14,6 +14,8 @@ import pytest
 from fabrics import ROOT
 from tagloom.cli import main
 
+pytestmark = pytest.mark.kernel
+
 RING = "name: ring\nmodel: powerconnect-5324\nshape: {family: ring, dims: [3], parallel: 2}\n"
 PLAN, ROLLOUT = ["plan", "f.yml", "-o", "d"], ["rollout", "b", "c", "-o", "d"]
 

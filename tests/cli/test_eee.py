@@ -64,6 +64,7 @@ def test_people_read_the_same_figures(capsys):
     assert max(map(len, out.splitlines())) <= 80
 
 
+@pytest.mark.kernel
 def test_a_forecast_gives_intervals_and_verdicts_and_refuses_time_outs_below_ts(tmp_path, answer):
     fabric, build = tmp_path / "f.yml", tmp_path / "b"
     assert answer("new", "mesh", "--dims", 2, 2, "-o", fabric)[0] == 0

@@ -9,6 +9,8 @@ import pytest
 
 from fabrics import ROOT
 
+pytestmark = pytest.mark.kernel
+
 PROFILES = ROOT / "tests" / "data" / "profiles"
 
 
@@ -99,6 +101,7 @@ def test_all_that_is_wrong_with_a_trace_is_told_at_once(tmp_path, build, run):
     assert run("predict", build, "--trace", trace)[0] == 2
 
 
+@pytest.mark.slow
 def test_links_that_change_speed_would_lose_what_comes_while_they_are_away(tmp_path, build, run):
     settings, pattern = tmp_path / "s.json", "pattern:all-to-all"
     assert run("regulate", build.parent / "f.yml", "--traffic", pattern, "-o", settings)[0] == 0

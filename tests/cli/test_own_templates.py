@@ -68,6 +68,7 @@ def test_templates_beside_the_fabric_file_are_found(here):
     assert [p.name for p in sorted((here / "b" / "templates").rglob("*.j2"))] == ["lines.j2"]
 
 
+@pytest.mark.kernel
 def test_a_rollout_and_an_apply_read_by_the_templates_of_the_new_build(here):
     assert main(["plan", "f.yml", "-o", "old"]) == 0
     write(here / "own", ros__lines=LONG + SPELT)
@@ -157,6 +158,7 @@ def test_every_family_takes_its_own(here, model):
     assert json.loads((here / "b" / "plan.json").read_text())["summary"]["hosts"] == 3
 
 
+@pytest.mark.kernel
 def test_a_rollout_between_fabrics_that_differ_is_written_and_read_by_them(here):
     write(here / "own", ros__lines=LONG)
     more = RING.format(model="powerconnect-5324").replace("[3]", "[3], hosts: 2")

@@ -5,6 +5,8 @@ import pytest
 from fabrics import make_fabric
 from tagloom.read.fabric_text import format_fabric
 
+pytestmark = pytest.mark.kernel
+
 HEADER = "src,dst,wire_bytes,wire_msgs\n"
 RANKS = HEADER + "0,1,9000,9\n0,2,1000,1\n1,3,500,5\n3,6,200,2\n7,0,800,8\n"  # two on a host: 0 -> 1 stays there
 HOSTS = "source,destination,bytes,messages\nh0,h1,1500,6\nh1,h3,200,2\nh3,h0,800,8\n"

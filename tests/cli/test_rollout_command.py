@@ -8,6 +8,8 @@ from tagloom.operate import prepare
 from tagloom.pipeline import parse, read_texts
 from tagloom.read import read_fabric
 
+pytestmark = pytest.mark.kernel
+
 
 @pytest.fixture
 def ring(tmp_path, answer):

@@ -128,6 +128,7 @@ FEW = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words", [*FEW, *(pytest.param(each, marks=pytest.mark.long) for each in COMMANDS if each not in FEW)]
 )

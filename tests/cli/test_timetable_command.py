@@ -20,6 +20,8 @@ from tagloom.regulate.day import TimetableOptions, per_interval, timetable, togg
 from tagloom.regulate.day_changes import VIA
 from tagloom.regulate.day_figures import files_of
 
+pytestmark = pytest.mark.kernel
+
 spec = importlib.util.spec_from_file_location("timetable", ROOT / "benchmarks" / "timetable.py")
 benchmark = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(benchmark)

@@ -413,6 +413,7 @@ def takes_wire(act):
     return act is None or act.__code__.co_varnames[0] == "wire"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODES)
 def test_an_attack_is_its_switchs_own_error(attacked, name):
     outcome, cpu_seconds, sent = attacked[name]

@@ -40,6 +40,7 @@ def inside(tmp_path, *command):
     return int(status), [line.strip() for line in lines]
 
 
+@pytest.mark.slow
 def test_the_machines_own_kernel_is_used_first_without_any_privilege(tmp_path):
     status, lines = inside(tmp_path, sys.executable, str(HERE / "own_kernel.py"))
     assert status == 0, "\n".join(lines[-25:])

@@ -38,6 +38,7 @@ def test_without_a_kernel_the_judge_says_why_and_ends_with_2():
     assert last == NOT_JUDGED
 
 
+@pytest.mark.slow
 @pytest.mark.needs("make", "an environment of this checkout")
 def test_a_judge_that_cannot_run_is_no_pass_and_a_skip_says_that_nothing_was_proven():
     done = _make()

@@ -64,6 +64,7 @@ def test_the_bytes_of_ft_are_those_it_was_seen_to_send():
     assert papers.ft_bytes("S", 16) == pytest.approx(sent, rel=1e-3)
 
 
+@pytest.mark.kernel
 @pytest.mark.parametrize("buffer_bytes", [float("inf"), papers.BUFFER])
 def test_ft_moves_no_faster_than_its_busiest_channel(buffer_bytes):
     """The line's middle link carries what 66 ranks send to 62; with PAUSE, others wait behind what waits for it."""
@@ -73,6 +74,7 @@ def test_ft_moves_no_faster_than_its_busiest_channel(buffer_bytes):
     assert complete < line
 
 
+@pytest.mark.kernel
 def test_pause_makes_ft_slower_and_the_page_says_what_it_explains():
     free, paused = papers.ft_simulated("A", float("inf")), papers.ft_simulated("A", papers.BUFFER)
     assert all(slow > fast for fast, slow in zip(free, paused, strict=True))

@@ -9,6 +9,8 @@ import write
 from tagloom import pipeline
 from tagloom.cli import parser
 
+pytestmark = pytest.mark.kernel
+
 PAGES = ("commands.md", "exit-status.md", "fabric-keys.md", "fabric.schema.json", "json-keys.md", "metrics.md")
 PAGES += ("python-api.md",)
 

@@ -10,6 +10,8 @@ import pytest
 from campaign import campaign
 from readers import READERS, Reader, make
 
+pytestmark = pytest.mark.kernel
+
 
 @pytest.fixture(scope="module")
 def whole_files(tmp_path_factory):

@@ -141,6 +141,7 @@ def test_the_interpreter_shares_no_code_with_tagloom():
                 assert each.split(".")[0] in {*sys.stdlib_module_names, "switchtext"}, f"{name} imports {each}"
 
 
+@pytest.mark.slow
 def test_both_say_the_same_of_plans_and_of_texts_with_a_slip():
     counts, differing = campaign(1623, 14, 16)
     assert not differing, told(differing)

@@ -2,7 +2,11 @@
 
 import json
 
+import pytest
+
 from tagloom.cli import main
+
+pytestmark = pytest.mark.kernel
 
 FABRIC = """\
 name: homemade

@@ -89,6 +89,7 @@ def test_the_command_writes_what_predict_reads_and_keeps_the_rows(answer, tmp_pa
     assert not (tmp_path / "none.yml").exists()
 
 
+@pytest.mark.kernel
 def test_predict_takes_the_file_the_probe_wrote(answer, tmp_path):
     assert answer("measure", "idle-gap", "--emulate", "1e-3,182e-6,60e-6", "-o", tmp_path / "eee.yml")[0] == 0
     assert answer("new", "mesh", "--dims", 2, 2, "-o", tmp_path / "f.yml")[0] == 0
@@ -140,6 +141,7 @@ def test_a_peer_that_dies_leaves_the_gaps_that_were_tried(monkeypatch, answer):
     assert "the peer is gone" in page["why"]
 
 
+@pytest.mark.slow
 @pytest.mark.needs("root", "ethtool")
 def test_real_frames_held_by_a_sleeping_link_show_its_policy(answer):
     """20 ms, 8 ms and 4 ms are long beside what a busy machine adds to a round trip; that is what the scale is for."""

@@ -148,6 +148,7 @@ class Copy:
 
         assert Path(found).is_relative_to(self.root), f"the tests would import {found}"
         words = ["-q", "--tb=line", "--hypothesis-profile", "mutants", "-p", "no:cacheprovider"]
+        words += ["-m", "not long and not (slow and rack)"]
         # plugins are imported once, before this process was made of the first
         words += ["-W", "ignore::pytest.PytestAssertRewriteWarning", *tests]
         if recorded is None:

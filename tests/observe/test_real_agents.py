@@ -149,11 +149,13 @@ def test_lldpd_and_snmpd_are_discovered_with_their_cables_and_the_host(site):
     assert "model: linux-bridge" in page["fabric"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("user", USERS)
 def test_snmpd_lets_every_kind_of_user_in(site, user):
     assert discover(site, user=user)[1]["switches"] == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "says"),
     [

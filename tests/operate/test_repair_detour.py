@@ -20,6 +20,8 @@ from tagloom.records.observation import Counters, Observation
 from tagloom.render import render_configuration
 from tagloom.rollout.layers import without
 
+pytestmark = pytest.mark.kernel
+
 NONE = DeadParts()
 
 

@@ -22,6 +22,8 @@ from tagloom.render import render
 from tagloom.verify import Plan, verify
 from thinned import few
 
+pytestmark = pytest.mark.kernel
+
 TEMPLATES = ROOT / "templates"
 MIXED = "switches: {s1: {model: cisco-sg350-28}, s2: {model: powerconnect-6224}}\n"
 NETWORKS = "networks: {a: [h0, h2, h4, h6], b: [h1, h3, h5, h7]}\n"

@@ -18,6 +18,8 @@ from tagloom.records.dead_parts import DeadParts
 from tagloom.render import render
 from thinned import few
 
+pytestmark = pytest.mark.kernel
+
 TEMPLATES = ROOT / "templates"
 MIXED = "switches: {s2: {model: mikrotik-crs326-24g-2s}, s4: {model: mikrotik-crs326-24g-2s}}\n"
 SHAPES = [
@@ -58,6 +60,7 @@ def led(fabric, waves, chance, dead=""):
     return with_dead(fabric, waves[-1].state, dead)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shape", "extra"), few(SHAPES, 0, 1))
 def test_pairs_go_on_working_at_every_line_and_floods_reach_everybody_once_again(shape, extra):
     fabric, build, texts = planned(shape, extra)

@@ -12,6 +12,8 @@ from judges.simulate import simulate
 from tagloom.predict.eee import POWERCONNECT_5548, Eee, overhead_seconds
 from tagloom.predict.trace import replay
 
+pytestmark = pytest.mark.kernel
+
 SPEC = importlib.util.spec_from_file_location("eee_error", ROOT / "benchmarks" / "eee_error.py")
 eee_error = importlib.util.module_from_spec(SPEC)
 sys.modules["eee_error"] = eee_error  # its dataclasses look their module up
@@ -26,6 +28,7 @@ def held(found):
     assert found.slowdown.max() > 0.001  # there was something to forecast
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("device", eee_error.DEVICES)
 @pytest.mark.parametrize("ranks", [4, 16])
 def test_the_papers_synthetic_application_is_forecast_within_1_percent_on_average_and_10_at_worst(device, ranks):

@@ -9,6 +9,8 @@ from tagloom.graph.flows import flows_of, one_switch
 from tagloom.predict.flows import finish, max_min_rates
 from tagloom.route import route
 
+pytestmark = pytest.mark.kernel
+
 SEEDS = range(8)
 
 

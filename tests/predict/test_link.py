@@ -81,6 +81,8 @@ def test_a_multigig_phy_asked_to_wake_early_takes_ts_longer():
     assert found == pytest.approx((0.1806, 0.6113, 0.9702), abs=0.001)
 
 
+@pytest.mark.kernel
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("eee", "rate", "load"),
     [

@@ -17,6 +17,8 @@ from tagloom.records.traffic import Traffic
 from tagloom.route import own_routes
 from thinned import few
 
+pytestmark = pytest.mark.kernel
+
 NPB = ROOT / "tests" / "data" / "npb"
 EEE = ("--eee", "1e-3,182e-6,60e-6")
 
@@ -44,6 +46,7 @@ def links(directory, eee=None):
     return links_of(build.fabric, build.routes, eee)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "after", "matrix", "busy"),
     few([("star", "star", "is.S.4", 8.0), ("square", "comb", "is.S.16", 1.5), ("star", "star", "ft.S.4", 3.0)], 0, 1),

@@ -3,7 +3,11 @@
 import importlib.util
 import sys
 
+import pytest
+
 from fabrics import ROOT
+
+pytestmark = pytest.mark.kernel
 
 SPEC = importlib.util.spec_from_file_location("predict_error", ROOT / "benchmarks" / "predict_error.py")
 predict_error = importlib.util.module_from_spec(SPEC)

@@ -10,6 +10,8 @@ from judges.simulate import simulate
 from tagloom.predict.eee import POWERCONNECT_5548, Eee, delay_seconds
 from tagloom.predict.trace import replay
 
+pytestmark = pytest.mark.kernel
+
 DEVICE = replace(POWERCONNECT_5548, together=False)
 FRAME = 12e-6  # 1500 bytes at 1 Gb/s
 

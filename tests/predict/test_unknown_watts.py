@@ -7,6 +7,8 @@ import pytest
 
 from tagloom.platforms import load, models
 
+pytestmark = pytest.mark.kernel
+
 WATTS = "watts_before watts_after saved_watts eee_saved_watts saving_percent joules_before joules transition_joules"
 NULL = (*WATTS.split(), "kwh_saved_per_year", "kwh")
 UNKNOWN = [model for model in models() if load(model).watts is None]
@@ -140,6 +142,7 @@ def test_the_report_of_a_timetable_leaves_out_its_power(tmp_path, fabric, build,
     assert "Power by the timetable" in (tmp_path / "r.html").read_text()
 
 
+@pytest.mark.slow
 def test_a_sweep_of_such_a_build_has_its_seconds(tmp_path, fabric, build, run):
     b, sweep, rows = build(fabric("linux-bridge")), tmp_path / "s.yml", tmp_path / "s.json"
     sweep.write_text(f"build: {b}\ntraffic: ['pattern:all-to-all']\nseconds: 100\n")
@@ -166,6 +169,7 @@ def test_a_forecast_without_watts_is_kept_and_scored_by_its_seconds(tmp_path, fa
     assert "seconds_predicted" in err
 
 
+@pytest.mark.slow
 def test_figures_for_papers_leave_out_the_saving(tmp_path, fabric, build, run):
     words = ["predict", build(fabric("linux-bridge")), "--traffic", "pattern:all-to-all", "--seconds", 100]
     names = answer(run, *words, "--figures", tmp_path / "drawn")["figures"]

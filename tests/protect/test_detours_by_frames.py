@@ -15,6 +15,8 @@ from tagloom.read import read_fabric
 from tagloom.verify import what_if
 from thinned import examples
 
+pytestmark = pytest.mark.kernel
+
 GADGETS = sorted((Path(__file__).parents[1] / "gadgets").glob("*.yml"))
 FAMILIES = [("complete", 4), ("complete", 5), ("clos", 3, 3), ("torus", 3, 3), ("hypercube", 3), ("mesh", 3, 2)]
 
@@ -36,12 +38,14 @@ def test_each_failure_of_a_gadget_with_renamed_vlans_is_what_was_proven(path):
     holds(read_fabric(path), "switch", assignment="renamed")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: "-".join(map(str, family)))
 @pytest.mark.parametrize("prefer", ["vlans", "load"])
 def test_detours_keep_their_vlan_where_paths_rename_theirs(family, prefer):
     holds(make_fabric(*family), "link", prefer, assignment="renamed")
 
 
+@pytest.mark.slow
 @examples(20)
 @given(
     st.integers(4, 9),
@@ -67,6 +71,7 @@ def test_each_failure_beside_renamed_vlans_is_what_was_proven(switches, degree, 
     event(f"broadcasts by {build.broadcast}")
 
 
+@pytest.mark.slow
 @examples(20)
 @given(
     st.integers(4, 9),

@@ -7,6 +7,8 @@ from fabrics import make_irregular
 from tagloom.route.any_order.protect import failures
 from tagloom.route.net import lay_out
 
+pytestmark = pytest.mark.kernel
+
 
 def cut_pairs(graph, gone, hosts):
     """Return how many ordered pairs of `hosts` have no way without a part, those of a dead switch included."""

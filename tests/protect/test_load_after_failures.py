@@ -11,6 +11,8 @@ from tagloom.route.detours import DetourLimits, find_detours
 from tagloom.verify import what_if
 from tagloom.weave import name_detours, weave, weave_detours
 
+pytestmark = pytest.mark.kernel
+
 
 def random_regular(degree, switches, seed=1):
     graph = nx.random_regular_graph(degree, switches, seed=seed)

@@ -10,6 +10,8 @@ from failing import holds
 from tagloom import pipeline
 from tagloom.errors import PlanError
 
+pytestmark = pytest.mark.kernel
+
 FABRICS, BLOCK = 500, 10
 MODELS = [
     ("powerconnect-5324", False),

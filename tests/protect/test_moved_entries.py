@@ -96,6 +96,8 @@ def holds(fabric, kind, seed, **options):
     return build
 
 
+@pytest.mark.kernel
+@pytest.mark.slow
 @examples(12)
 @given(st.integers(3, 7), st.sampled_from([0, 1, 2]), st.integers(0, 2**16), st.sampled_from(["link", "switch"]))
 def test_entries_that_change_in_any_order_close_no_cycle_and_cut_no_pair(switches, degree, seed, kind):

@@ -9,6 +9,8 @@ from tagloom import pipeline
 from tagloom.cli import main
 from tagloom.verify import what_if
 
+pytestmark = pytest.mark.kernel
+
 
 @pytest.fixture(scope="module", params=["fixed", "renamed"])
 def builds(request, tmp_path_factory):
@@ -20,6 +22,7 @@ def builds(request, tmp_path_factory):
     return root
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("old", "new"), [("none", "link"), ("link", "none"), ("link", "link")])
 def test_a_rollout_brings_detours_and_takes_them_away(builds, tmp_path, capsys, old, new):
     assert main(["rollout", str(builds / old), str(builds / new), "-o", str(tmp_path / "r"), "--json"]) == 0

@@ -10,6 +10,8 @@ from tagloom import pipeline
 from tagloom.errors import InputError
 from tagloom.read.build_directory import read_build
 
+pytestmark = pytest.mark.kernel
+
 TEMPLATES = ROOT / "templates"
 CASES = {
     "fixed": ("torus", (4, 4), {}),

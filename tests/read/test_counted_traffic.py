@@ -74,6 +74,8 @@ def told(torus, volume, tmp_path):
     return tmp_path / "fabric.yml", path
 
 
+@pytest.mark.kernel
+@pytest.mark.slow
 def test_a_history_leads_to_settings_and_says_what_it_cannot_know(told, torus, volume, answer):
     status, page = answer("regulate", told[0], "--traffic", told[1], "--method", "greedy")
     assert status == 0
@@ -88,6 +90,7 @@ def test_a_history_leads_to_settings_and_says_what_it_cannot_know(told, torus, v
     assert page["max_channel_load_before"] == pytest.approx(load.max(), rel=1e-6)
 
 
+@pytest.mark.kernel
 def test_plan_and_predict_take_a_history_too(told, torus, volume, tmp_path, answer):
     status, page = answer("plan", told[0], "--traffic", told[1], "-o", tmp_path / "b")
     assert status == 0

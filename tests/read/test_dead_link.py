@@ -12,6 +12,8 @@ from tagloom.records.carrier import links_on
 from tagloom.records.switch_state import Membership
 from tagloom.verify import kept_pairs, working_pairs
 
+pytestmark = pytest.mark.kernel
+
 DEAD = 'links:\n  - {ends: ["s0:g1", "s1:g1"], state: dead}\n'
 
 

@@ -9,6 +9,8 @@ from tagloom.errors import InputError
 from tagloom.read.fabric_file import parse_fabric
 from tagloom.read.fabric_text import format_fabric
 
+pytestmark = pytest.mark.kernel
+
 DEAD = "switches: {s5: {state: down}}\n"
 
 

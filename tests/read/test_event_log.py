@@ -18,6 +18,8 @@ from tagloom.predict.trace import replay
 from tagloom.read import read_messages
 from tagloom.read.event_log import is_event_log, read_event_log
 
+pytestmark = pytest.mark.kernel
+
 RING = ROOT / "tests" / "data" / "traces" / "ring.trace"
 MICROSECOND = 1000  # ticks
 

@@ -9,6 +9,8 @@ from fabrics import ROOT
 from tagloom.errors import InputError
 from tagloom.pipeline import prove_paths, prove_tables
 
+pytestmark = pytest.mark.kernel
+
 RING = ROOT / "tests" / "data" / "infiniband" / "ring"
 LINKS = "a,a_port,b,b_port\nr0,eth0,r1,eth0\nr1,eth1,r2,eth0\nr2,eth1,r0,eth1\n"
 TABLE = "switch,destination,ports\nr0,h,eth0\nr1,h,eth1\nr2,h,swp9\n"

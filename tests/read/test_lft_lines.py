@@ -2,11 +2,14 @@
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tagloom.read.lft_lines import scan
 from thinned import examples
+
+pytestmark = pytest.mark.kernel
 
 ENTRY = re.compile(r"0x([0-9A-Fa-f]{4}) *:? +([0-9]{3})\b")  # at the beginning of a line
 PIECES = [

@@ -18,6 +18,8 @@ from tagloom.route import METHODS, balanced, route
 from tagloom.route.spread import any_bound
 from thinned import few
 
+pytestmark = pytest.mark.kernel
+
 ASSIGNMENTS = ("fixed", "renamed")
 
 
@@ -83,6 +85,7 @@ def test_the_best_possible_is_what_a_star_and_a_ring_have():
     assert any_bound(ring) == 2  # 4 x (1 + 2 + 1) hops over 8 channels
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("aggregated", [False, True], ids=["cables", "aggregated"])
 @pytest.mark.parametrize("seed", few(list(range(100, 130)), 1, 2))
 def test_no_choice_of_any_option_draws_less_than_a_bound_that_was_printed(seed, aggregated):
@@ -108,6 +111,7 @@ def test_no_choice_of_any_option_draws_less_than_a_bound_that_was_printed(seed, 
                 assert other.watts_after >= printed.lower_bound_watts - 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("assignment", ASSIGNMENTS)
 @pytest.mark.parametrize("method", ["greedy", "optimal"])
 def test_levels_without_off_turn_nothing_off_and_their_gap_is_true(method, assignment):

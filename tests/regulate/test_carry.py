@@ -19,6 +19,8 @@ from tagloom.regulate.carry import carry, senders_of
 from tagloom.regulate.forest import net_of, trees_of
 from thinned import few
 
+pytestmark = pytest.mark.kernel
+
 FOREVER = 1e6  # seconds
 
 
@@ -38,6 +40,7 @@ def acyclic(fabric, traffic, routes):
     return trees_of(fabric, net_of(fabric, traffic), routes, 64) is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_the_answer_is_that_of_all_combinations_of_trees(seed):
     fabric = make_fabric("complete", 4, model="powerconnect-5324")
@@ -98,6 +101,7 @@ def test_one_byte_too_many_in_a_billion_is_too_many(missing, can):
     assert bool(choose_trees(fabric, net, senders_of(net)[0], [0], limit, FOREVER, no_time_passes)) is can
 
 
+@pytest.mark.slow
 def test_questions_too_large_are_left_open():
     fabric = make_fabric("torus", 4, 4, model="powerconnect-5324")
     traffic = read_traffic(Path("pattern:uniform"), fabric)

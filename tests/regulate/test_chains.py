@@ -65,6 +65,7 @@ SEEDS = list(range(60))
 RAISED = 10  # of the cases: the bound asks for more links there than there are switches
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seeds", few([SEEDS[:20], SEEDS[20:40], SEEDS[40:]], 0))
 def test_no_fewer_links_than_the_bound_carry_the_bytes(seeds):
     for seed in seeds:
@@ -89,6 +90,8 @@ def test_four_columns_of_links_between_two_rings_are_the_fewest_that_carry_all_t
     assert least_links(np.zeros((64, 64)), 16.0) == 64
 
 
+@pytest.mark.kernel
+@pytest.mark.slow
 def test_the_bound_of_a_choice_counts_the_links_that_chains_of_switches_need():
     fabric = make_fabric("torus", 4, 4, parallel=2, model="powerconnect-5324")
     volume = 1.0 - np.eye(16)

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+pytestmark = pytest.mark.kernel
+
 WATTS = ("watts_before", "watts_after", "saving_percent", "lower_bound_watts", "gap_percent", "survive_watts")
 OF_A_DAY = (
     "joules_before joules_after lower_bound_joules watts_before watts_after saving_percent most_percent kept_percent"

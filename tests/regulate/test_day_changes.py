@@ -16,6 +16,8 @@ from tagloom.regulate.settings_file import settings_routes
 from tagloom.route import own_routes
 from thinned import few
 
+pytestmark = pytest.mark.kernel
+
 HEADROOM, HOUR = 0.5, 3600.0
 RING = make_fabric("ring", 4, parallel=2, model="powerconnect-5324")
 MESH = make_fabric("mesh", 3, 2, parallel=2, model="powerconnect-5324")

@@ -21,6 +21,8 @@ from tagloom.regulate.choose import RegulateOptions
 from tagloom.regulate.settings_file import read_result, to_json, with_links_off
 from thinned import few
 
+pytestmark = pytest.mark.kernel
+
 
 def choose(fabric, traffic, wish, clock=lambda: 0.0):
     return pipeline.regulate(fabric, traffic, "auto", "fixed", lambda _done, _of: None, wish, clock)
@@ -31,6 +33,7 @@ def misc():
     return read_fabric(ROOT / "inventory" / "misc" / "fabric.yml")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", few(["cg.S.4", "ft.S.16", "lu.S.16", "mg.S.16"], 0, 1))
 def test_greedy_is_never_worse_than_static_under_the_same_connectivity_rule(misc, npb, name):
     traffic = read_traffic(npb / f"{name}.matrix.csv", misc)
@@ -42,6 +45,7 @@ def test_greedy_is_never_worse_than_static_under_the_same_connectivity_rule(misc
         assert settings.lower_bound_watts <= settings.watts_after
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", few(["cg.S.16", "is.S.16"], 1))
 def test_greedys_plan_proves_carries_what_it_said_and_stays_two_connected(misc, npb, templates, tmp_path, name):
     traffic = read_traffic(npb / f"{name}.matrix.csv", misc)
@@ -86,6 +90,7 @@ def test_hosts_of_one_switch_take_trees_of_their_own_where_one_would_not_hold_th
     assert len(loose.links_off) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "off"), few([("cg.S.4", 23), ("mg.S.16", 22), ("cg.S.16", 20), ("is.S.16", 19)], 0, 1)
 )

@@ -15,6 +15,8 @@ from tagloom.records.traffic import Traffic
 from tagloom.regulate.choose import RegulateOptions
 from tagloom.regulate.settings_file import RegulateResult, settings_routes
 
+pytestmark = pytest.mark.kernel
+
 NETWORKS = "networks: {a: [h0, h1, h3, h4], b: [h2, h5, h8], c: [h6, h7]}\n"
 
 
@@ -72,6 +74,7 @@ def test_whichever_link_dies_each_network_stays_joined_with_one_link_woken_at_mo
         assert plane.unicast("h0", "h2").delivered_to == {"h2": 1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_trees_of_a_network_need_not_lead_to_switches_of_others(seed):
     """The best choice is proven with its bound, whatever trees its networks take on a ring with slower links."""

@@ -21,6 +21,8 @@ from tagloom.regulate.choose import RegulateOptions
 from tagloom.regulate.forest import net_of, trees_of
 from tagloom.regulate.settings_file import read_result, to_json, with_links_off
 
+pytestmark = pytest.mark.kernel
+
 LIGHT = Traffic(np.eye(9, k=1), np.eye(9, k=1))  # a neighbour's byte, which any tree carries
 
 
@@ -46,6 +48,7 @@ def by_frames(fabric, settings, assignment, tmp_path):
     return [len({hop.switch for hop in plane.unicast(a, b).path}) if a != b else 1 for a, b in product(names, names)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("assignment", "options"),
     [

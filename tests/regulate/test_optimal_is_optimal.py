@@ -15,6 +15,8 @@ from tagloom.records.traffic import Traffic
 from tagloom.regulate.choose import RegulateOptions
 from thinned import few
 
+pytestmark = pytest.mark.kernel
+
 
 def a_case(seed, *, aggregated=False):
     """Return a random fabric of 3 or 4 switches, at most 6 links and 4 hosts, and its traffic.
@@ -130,6 +132,7 @@ def check(seed, *, cut, survive, aggregated=False):
     return saved
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("some", few([range(n, n + 8) for n in range(0, 200, 8)], 0), ids=str)
 def test_optimal_turns_off_as_many_links_as_the_best_of_all_subsets(some):
     assert sum(check(seed, cut=seed % 2 == 0, survive=False) > 0 for seed in some) > 1
@@ -140,6 +143,7 @@ def test_aggregated_links_carry_what_all_their_cables_do_and_draw_as_much(some):
     assert sum(check(seed, cut=seed % 2 == 0, survive=False, aggregated=True) > 0 for seed in some) > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("some", few([range(n, n + 8) for n in range(0, 200, 8)], 0), ids=str)
 def test_and_of_all_subsets_that_survive_the_death_of_a_link(some):
     assert sum(check(seed, cut=True, survive=True) > 0 for seed in some) > 1

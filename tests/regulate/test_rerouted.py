@@ -63,6 +63,7 @@ def test_links_are_slowed_and_ports_sleep_with_renamed_too():
     assert settings.watts_after <= settings.watts_before
 
 
+@pytest.mark.kernel
 def test_the_command_line_rolls_greedys_answer_out_on_renamed(tmp_path, capsys):
     fabric = tmp_path / "fabric.yml"
     fabric.write_text(format_fabric(make_fabric("mesh", 3, 3, parallel=2, model="powerconnect-6248")))

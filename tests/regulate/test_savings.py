@@ -6,6 +6,8 @@ import pytest
 
 from fabrics import ROOT
 
+pytestmark = pytest.mark.kernel
+
 spec = importlib.util.spec_from_file_location("savings", ROOT / "benchmarks" / "savings.py")
 savings = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(savings)
@@ -17,6 +19,7 @@ def test_the_arithmetic_stands_in_the_docs(cluster, percent):
     assert f"| {' | '.join(savings.arithmetic(cluster, percent))} |" in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lu.S.16", "ep.S.16"])
 def test_a_row_of_misc_stands_in_the_docs(name):
     section = (ROOT / "benchmarks" / "results" / "savings.md").read_text("utf-8").split("## misc")[1].split("## ")[0]

@@ -32,6 +32,8 @@ SMALL = ["torus 3 3, is.S.4", "hypercube 3, bit-reversal", "complete 7, is.S.4",
 SLOWER = ["mesh 3 4, all-to-all", "torus 3 4, all-to-all"]
 
 
+@pytest.mark.kernel
+@pytest.mark.slow
 @pytest.mark.parametrize("row", few([*SMALL, *SLOWER], 0, 1, 2, 3, 4))
 def test_rows_of_small_fabrics_are_what_the_script_prints(row, capsys):
     words, name = row.split(", ")

@@ -26,6 +26,8 @@ def testbed():
     return read_fabric(ROOT / "inventory" / "testbed" / "fabric.yml")
 
 
+@pytest.mark.kernel
+@pytest.mark.slow
 @pytest.mark.parametrize("name", few(MATRICES, 2, 3, 5, 6))
 def test_the_busiest_channel_gets_no_busier_and_every_host_stays_reachable(testbed, npb, templates, name):
     traffic = read_traffic(npb / f"{name}.S.16.matrix.csv", testbed)
@@ -40,6 +42,7 @@ def test_the_busiest_channel_gets_no_busier_and_every_host_stays_reachable(testb
     assert not np.isin(build.routes.parent, list(off)).any()
 
 
+@pytest.mark.slow
 def test_it_turns_off_at_least_the_links_no_tree_uses(testbed, npb):
     """Rule R7 cuts two of the eight links of each of the eight rings."""
     settings = choose(testbed, read_traffic(npb / "is.S.16.matrix.csv", testbed))

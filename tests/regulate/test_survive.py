@@ -49,6 +49,8 @@ def parts(fabric, links):
     return {frozenset(part & at) for part in nx.connected_components(graph) if part & at}
 
 
+@pytest.mark.kernel
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "method"),
     [*((name, "static") for name in FABRICS), *((n, "greedy") for n in ("complete", "two cables each", "braced"))],

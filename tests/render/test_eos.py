@@ -17,6 +17,8 @@ from tagloom.records.change import difference
 from tagloom.records.switch_state import DISCARD_PVID, Membership, PortMode, SwitchEditor, SwitchState
 from tagloom.render import parse_configuration, read_text, render_commands, render_configuration
 
+pytestmark = pytest.mark.kernel
+
 MODEL = "arista-7050tx-64"
 EOS = load(MODEL)
 TEMPLATES = ROOT / "templates"

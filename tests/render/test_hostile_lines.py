@@ -68,6 +68,7 @@ def test_a_list_of_140_kb_takes_little_and_is_refused(model, line):
             assert not interpreter.feed(line).accepted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [ROS, FASTPATH])
 def test_lines_that_write_every_cell_again_and_again_are_refused_in_the_end(model):
     vlans = f"2-{load(model).max_vlan_id}"
@@ -132,6 +133,7 @@ OPENED = {  # of a block or menu, so that what follows is read there
 WORDS = ["/interface bridge port ", "[find ", 'a="', "port hybrid vlan 10 tagged ", "1 to 2 ", "1-4094,", "vlan batch "]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("storm", [*STORMS, "radius-server ", "password ", 'key "', "More: <space>", "copy ", "#"])
 def test_a_storm_of_one_word_is_read_in_linear_time(storm):
     for text in (storm * (60_000 // len(storm)), storm * (60_000 // len(storm)) + "!\n"):
@@ -141,6 +143,7 @@ def test_a_storm_of_one_word_is_read_in_linear_time(storm):
             assert time.thread_time() - began < 5.0, (name, storm)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", OPENED)
 @pytest.mark.parametrize("word", WORDS)
 def test_a_storm_of_a_familys_own_words_is_read_in_linear_time(model, word):

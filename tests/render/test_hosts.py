@@ -63,6 +63,7 @@ def test_tagged_broadcasts_teach_switches_without_static_entries_every_path():
         assert sent.path == intended[a, b]
 
 
+@pytest.mark.kernel
 def test_learning_is_for_fixed_vlans_and_small_fabrics():
     fabric = make_fabric("mesh", 2, 2)
     with pytest.raises(PlanError, match="--assignment fixed"):

@@ -40,6 +40,7 @@ def planned(**options):
     return {name: parse_configuration(HUAWEI, text).state for name, text in found[2].items()}, found[2]
 
 
+@pytest.mark.kernel
 @pytest.mark.parametrize("name", ["s0", "s1"])
 def test_a_planned_configuration_and_the_lines_there_and_back_read_as_reviewed(name, golden):
     text = planned()[1][name]
@@ -72,6 +73,7 @@ def test_spanning_tree_runs_unless_a_configuration_says_otherwise():
     assert not parse_configuration(HUAWEI, TRANSCRIPT.replace("vcmp role client", "stp disable")).state.spanning_tree
 
 
+@pytest.mark.kernel
 def test_ports_of_links_drop_untagged_frames_by_a_pvid_that_no_vlan_has_and_are_not_in_vlan_1():
     states, texts = planned()
     assert set(states["s0"].pvid[:2].tolist()) == {DISCARD_PVID}
@@ -199,6 +201,7 @@ def test_the_page_of_addresses_is_read_for_what_was_learned_alone():
     assert learnt_on_page(HUAWEI, "no table") is None
 
 
+@pytest.mark.kernel
 @pytest.mark.parametrize(
     ("shape", "assignment", "status", "says"),
     [

@@ -390,6 +390,7 @@ def test_every_plan_can_be_said_to_bridges(family, dims, options, assignment):
     assert proof.proven
 
 
+@pytest.mark.kernel
 @pytest.mark.parametrize(("family", "dims", "options"), FAMILIES)
 def test_every_wave_of_a_rollout_can_be_said_to_bridges(family, dims, options):
     fabric = make_fabric(family, *dims, model="linux-bridge", **options)

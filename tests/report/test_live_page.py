@@ -185,12 +185,14 @@ def test_a_browser_shows_it_light_and_dark_and_loads_it_anew_when_it_changed(ser
         browser.close()
 
 
+@pytest.mark.slow
 def test_it_ends_when_it_is_interrupted(tmp_path):
     with serving(tmp_path) as served:
         served.process.send_signal(signal.SIGINT)
         assert served.process.wait(60) == 0
 
 
+@pytest.mark.slow
 def test_neither_a_file_nor_a_port_and_a_port_that_is_none_are_findings(served, run, tmp_path):
     home = served.inventory.parent
     assert "expected -o FILE or --serve" in run("report", home / "b")[2]

@@ -25,6 +25,8 @@ from tagloom.report.panels import energy_facts, energy_groups, energy_verdict, p
 from tagloom.report.terminal import forecast_payload
 from waiting import until
 
+pytestmark = pytest.mark.kernel
+
 LU = ROOT / "tests" / "data" / "npb" / "lu.S.16.matrix.csv"
 PORT = re.compile(r'class="port p-eee" d="M([\d.]+) ([\d.]+)l[^>]*data-words')
 MONDAY = 1_767_614_400.0  # 2026-01-05, noon by UTC
@@ -79,6 +81,7 @@ def browser(tmp_path_factory):
     opened.close()
 
 
+@pytest.mark.slow
 def test_the_page_names_nothing_outside_itself(path):
     text = path.read_text("utf-8")
     assert not re.search(r"https?:|//[a-z]|url\(|@import|<link|src=", text)

@@ -128,6 +128,7 @@ def test_every_page_is_held_to_its_command_by_a_test():
 # --- pages that their scripts write again ---------------------------------------------------------------------------
 
 
+@pytest.mark.kernel
 @pytest.mark.parametrize("row", few(list(range(8)), 3, 6, 7))
 def test_pinned_plans_are_those_of_the_page(row):
     pinned = script("pinned")
@@ -149,6 +150,8 @@ PROTECTED = [
 ]
 
 
+@pytest.mark.kernel
+@pytest.mark.slow
 @pytest.mark.parametrize("name", few(PROTECTED, 0, 1))
 def test_detours_of_a_fabric_are_those_of_the_page(name):
     protection = script("protection")
@@ -193,6 +196,7 @@ def without_speed(lines):
     return [re.sub(r" \| \d+ times \|$", " |", line) for line in lines]
 
 
+@pytest.mark.kernel
 def test_a_row_of_errors_under_sleep_is_what_the_script_computes():
     eee_error = script("eee_error")
     device, rng = eee_error.DEVICES[DEVICE], np.random.default_rng(8)
@@ -203,6 +207,7 @@ def test_a_row_of_errors_under_sleep_is_what_the_script_computes():
     assert row in without_speed(part.partition(f"\n### {DEVICE}")[2].partition("\n### ")[0].splitlines())
 
 
+@pytest.mark.kernel
 def test_words_and_closed_forms_of_errors_under_sleep_are_the_scripts():
     eee_error = script("eee_error")
     written = text("eee-errors").splitlines()

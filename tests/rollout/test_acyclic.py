@@ -14,6 +14,8 @@ from tagloom.rollout.acyclic import Acyclic
 from tagloom.rollout.trees import trees_beside
 from thinned import examples
 
+pytestmark = pytest.mark.kernel
+
 CHANNELS = 6
 
 

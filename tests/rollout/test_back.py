@@ -17,6 +17,8 @@ from tagloom.records.switch_state import SwitchEditor
 from tagloom.render import render_commands
 from thinned import few
 
+pytestmark = pytest.mark.kernel
+
 MODEL = "powerconnect-5324"
 FABRICS = [
     ("ring", (5,), {}, "fixed"),

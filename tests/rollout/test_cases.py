@@ -7,6 +7,8 @@ import pytest
 from fabrics import ROOT
 from tagloom.cli import main
 
+pytestmark = pytest.mark.kernel
+
 CASES = ROOT / "tests" / "data" / "cases" / "rollout"
 
 

@@ -18,6 +18,8 @@ from tagloom.route import route
 from tagloom.verify import prove_wave
 from tagloom.weave import weave
 
+pytestmark = pytest.mark.kernel
+
 # How a field is changed, at the port of s0 that the paths take (index 0) or the switch, and the cells that show it.
 FIELDS = {
     "vlans": {Cell.VLAN, Cell.MEMBER, Cell.VLAN_NAME, Cell.ENTRY, Cell.PVID},

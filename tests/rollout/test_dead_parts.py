@@ -29,6 +29,8 @@ from tagloom.route import route
 from tagloom.verify import broadcasts_once, verify, working_pairs
 from tagloom.weave import weave
 
+pytestmark = pytest.mark.kernel
+
 MODEL = "powerconnect-5324"
 STRANGER = (1 << 41) + 7  # an address of nobody
 

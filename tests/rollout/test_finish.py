@@ -21,6 +21,8 @@ from tagloom.route import route
 from tagloom.verify import verify
 from tagloom.weave import weave
 
+pytestmark = pytest.mark.kernel
+
 MODEL = platforms.load("powerconnect-5324")
 
 

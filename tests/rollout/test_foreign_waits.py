@@ -28,6 +28,8 @@ from tagloom.rollout.trees import chain as chain_of_trees
 from tagloom.verify import foreign_waiting, prove_foreign, prove_kept, prove_wave
 from thinned import examples
 
+pytestmark = pytest.mark.kernel
+
 MODEL = "powerconnect-5324"
 QUIET = (("flow_control_change", "quiet"),)
 OUTSIDE = {10: 20, 30: 21}  # VLANs of others, and the port outside the fabric that each is untagged at

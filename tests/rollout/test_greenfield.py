@@ -28,6 +28,8 @@ from tagloom.route import route
 from tagloom.verify import broadcasts_once
 from tagloom.weave import weave
 
+pytestmark = pytest.mark.kernel
+
 MODEL = "powerconnect-5324"
 
 

@@ -26,6 +26,8 @@ from tagloom.share import share_directory
 from tagloom.verify import verify
 from thinned import few
 
+pytestmark = pytest.mark.kernel
+
 TEMPLATES = share_directory() / "templates"
 NEW_MAC = "00:11:22:33:44:55"
 ANOTHER_MAC = "00:11:22:33:44:66"
@@ -130,6 +132,7 @@ CASES = [(name, model, "fixed") for model in MODELS for name in DIFFERENCES]
 CASES += [(name, MODELS[0], "renamed") for name in DIFFERENCES]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "model", "assignment"), few(CASES, *range(len(DIFFERENCES)), 46, 47, 60, 63, 79))
 def test_whoever_is_in_both_is_reached_after_every_line(name, model, assignment):
     old, new = (all_of(each, model) for each in DIFFERENCES[name]())

@@ -11,6 +11,8 @@ from tagloom import pipeline
 from tagloom.errors import AT_ONCE, PlanError
 from tagloom.operate import waves
 
+pytestmark = pytest.mark.kernel
+
 MODEL = "arista-7010t-48"
 TREE = {"assignment": "pinned", "routing": "tree"}
 MOVES_THE_TREE = [
@@ -43,6 +45,7 @@ def led_there_and_back(old, new, directory):
     assert back.states[-1] == change.before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in DIFFERENCES if name not in MOVES_THE_TREE])
 def test_whoever_is_in_both_is_reached_after_every_line_there_and_the_way_back_proves(name, tmp_path):
     old, new = fabrics(name)

@@ -24,6 +24,8 @@ from tagloom.route import route
 from tagloom.verify import broadcasts_once
 from tagloom.weave import weave
 
+pytestmark = pytest.mark.kernel
+
 MODEL = "powerconnect-5324"
 WAY = 'management: {vlan: 40, controller: "s0:g24", links: ["s0:g1", "s1:g1", "s4:g1"]}\n'
 

@@ -4,14 +4,18 @@ import itertools
 import os
 import random
 
+import pytest
 from plans import mesh, plans
 
 from tagloom.pipeline import rollout
+
+pytestmark = pytest.mark.kernel
 
 SAMPLE = 40  # of the 2,070 ordered pairs; TAGLOOM_ALL_PAIRS=1 takes them all, some minutes
 MOST_WAVES = 7
 
 
+@pytest.mark.slow
 def test_every_pair_of_plans_has_a_proven_order():
     pairs = list(itertools.permutations(plans(), 2))
     assert len(pairs) == 2070

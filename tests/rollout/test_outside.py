@@ -25,6 +25,8 @@ from tagloom.rollout.pruning import laid_over, pruned_first
 from tagloom.verify import verify
 from thinned import few
 
+pytestmark = pytest.mark.kernel
+
 MODEL = "powerconnect-5324"
 TEMPLATES = ROOT / "templates"
 OUTSIDE = (20, 21)  # ports of VLAN 10 at every switch

@@ -18,6 +18,8 @@ from tagloom.rollout.acyclic import acyclic
 from tagloom.route.up_down import up_down
 from tagloom.weave import weave
 
+pytestmark = pytest.mark.kernel
+
 
 def renamed(fabric, chance):
     """Up*/down* paths from a random root, with some links off."""
@@ -45,6 +47,7 @@ def pairs(seed, count):
             yield fabric, before, after
 
 
+@pytest.mark.slow
 def test_it_proves_wherever_both_path_sets_are_acyclic_together_and_not_without_m_or_n():
     proven = without_m = without_n = cyclic = 0
     for fabric, before, after in pairs(0, 40):

@@ -13,6 +13,8 @@ from tagloom.route import route
 from tagloom.verify import broadcasts_once, verify
 from tagloom.weave import weave
 
+pytestmark = pytest.mark.kernel
+
 FABRIC = make_fabric("mesh", 3, 2, model="powerconnect-5324")
 
 

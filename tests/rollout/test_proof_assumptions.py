@@ -24,6 +24,8 @@ from tagloom.route import route
 from tagloom.verify import prove_wave
 from tagloom.weave import weave
 
+pytestmark = pytest.mark.kernel
+
 
 def a_flip_on_a_ring(chance):
     """Hosts' PVIDs from one set of cut rings to another, a cut for each source: mostly a cyclic union."""
@@ -42,6 +44,7 @@ def a_flip_on_a_ring(chance):
     return fabric, start, lines
 
 
+@pytest.mark.slow
 def test_without_pause_a_wave_is_judged_by_delivery_and_loops_alone():
     chance = random.Random(11)
     good = bad = cyclic = stricter = 0
@@ -64,6 +67,7 @@ def test_without_pause_a_wave_is_judged_by_delivery_and_loops_alone():
     assert stricter <= bad // 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broken", [False, True])
 def test_where_switches_learn_every_frame_comes_once_flooded_or_not(broken):
     chance = random.Random(12)

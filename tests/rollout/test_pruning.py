@@ -28,6 +28,8 @@ from tagloom.rollout.pruning import laid_over, pruned_first
 from tagloom.verify import prove_foreign
 from tagloom.verify.foreign_reach import cut_vlans
 
+pytestmark = pytest.mark.kernel
+
 PORTS = {10: 20, 30: 21}  # the VLANs of others, and the port outside the fabric that is in each
 
 
@@ -78,6 +80,7 @@ def walk(fabric, change, chance, every=12):
         assert here == wave.state
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 def test_from_factory_no_vlan_of_others_loses_a_frame_or_goes_round_at_any_line(seed):
     chance = random.Random(seed)

@@ -25,6 +25,8 @@ from tagloom.route import route
 from tagloom.verify import broadcasts_once
 from tagloom.weave import weave
 
+pytestmark = pytest.mark.kernel
+
 
 def planned(fabric, method="auto", assignment="fixed"):
     return weave(
@@ -116,6 +118,7 @@ def test_the_shortest_order_is_found_and_every_wave_of_it_is_proven(name):
     assert here == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("name", CHANGES)
 def test_no_pair_is_lost_and_nothing_storms_after_any_line_in_any_interleaving(name, seed):
@@ -285,6 +288,7 @@ def test_a_group_entry_is_never_taken_from_a_vlan_that_stays():
                     assert line.vlan not in wave.state[patch.switch].vlan_index
 
 
+@pytest.mark.slow
 def test_where_entries_are_short_vlans_go_one_by_one_or_hosts_park_on_a_tree_that_floods():
     fabric = make_fabric("mesh", 3, 3, model="powerconnect-5324")
     before, after = planned(fabric), planned(fabric.with_links_down({0}))

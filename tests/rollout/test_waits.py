@@ -17,6 +17,8 @@ from tagloom.rollout import choose
 from tagloom.rollout.choose import BUFFER_SECONDS, DRAIN_SECONDS, LONGEST_DRAIN_SECONDS, UP_MARGIN
 from tagloom.rollout.layers import retrained
 
+pytestmark = pytest.mark.kernel
+
 
 def of(name):
     fabric = fabric_of(name)

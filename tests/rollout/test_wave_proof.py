@@ -27,6 +27,8 @@ from tagloom.verify import broadcasts_once, dependencies, prove_wave, verify
 from tagloom.weave import weave
 from thinned import few
 
+pytestmark = pytest.mark.kernel
+
 MODEL = "powerconnect-5324"
 MIXTURES = 1200  # enumerated of one wave; of larger ones as many are drawn
 WAVES = int(os.environ.get("TAGLOOM_WAVES", "3000"))
@@ -194,6 +196,7 @@ def positions(oracle, chance):
     return [tuple(0 for _ in last), tuple(last), *drawn]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", few(range(6), 1))
 @pytest.mark.parametrize("draw", [a_wave, a_pinned_wave])
 def test_the_verdict_on_a_wave_is_that_of_all_its_mixtures(draw, part):

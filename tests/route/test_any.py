@@ -25,6 +25,8 @@ from tagloom.route.ranked_trees import by_distance, compare, grown_rows, ranks, 
 from tagloom.route.up_down import best_root, central, hops, ranked, up_down, whole_trees
 from thinned import examples
 
+pytestmark = pytest.mark.kernel
+
 
 def fabric_of(switches, edges, hosts, down=()):
     """Return a fabric cabled by (a, b) pairs; `hosts` gives each host's switch, `down` links that are off."""

@@ -14,6 +14,8 @@ from tagloom.route import METHODS, route
 from tagloom.route.backwards import turned_around
 from tagloom.route.spread import load_bound
 
+pytestmark = pytest.mark.kernel
+
 
 @st.composite
 def irregular(draw):

@@ -9,6 +9,8 @@ from fabrics import make_fabric
 from tagloom.graph.paths import check_routes
 from tagloom.route import route
 
+pytestmark = pytest.mark.kernel
+
 FABRIC = make_fabric("torus", 3, 3)
 
 

@@ -11,6 +11,8 @@ from tagloom import pipeline
 from tagloom.route.detours import DetourLimits, find_detours_of_networks, order_beside
 from tagloom.verify import dependencies
 
+pytestmark = pytest.mark.kernel
+
 NOT_UP = ((0, 5), (1, 4), (4, 6))
 LINKS = [(0, 5), (0, 3), (3, 7), (1, 4), (4, 7), (1, 6), (5, 6), (1, 3), (2, 7), (4, 6), (2, 5), (0, 2)]
 NETWORKS = {0: "b", 1: "a", 2: "c", 3: "b", 4: "c", 6: "a", 7: "a"}

@@ -77,6 +77,7 @@ def test_rules_r1_and_r7_are_for_rings_with_two_links():
                 route(fabric, method)
 
 
+@pytest.mark.kernel
 @pytest.mark.parametrize(
     ("family", "dims", "options"),
     [
@@ -122,6 +123,7 @@ def test_all_ties_one_way_would_close_a_ring():
     assert sorted(cycle) == sorted(plus)
 
 
+@pytest.mark.kernel
 @pytest.mark.parametrize("assignment", ["fixed", "renamed"])
 @pytest.mark.parametrize(
     ("family", "dims"), [("mesh", (4, 4)), ("torus", (4, 4)), ("fat-tree", (2, 4, 2)), ("clos", (3, 3))]
@@ -141,6 +143,7 @@ def test_a_parallel_link_takes_over_without_a_longer_path():
     assert average_hops(fabric, route(fabric.with_links_down({0}))) == 3.0
 
 
+@pytest.mark.kernel
 def test_renamed_gets_routes_that_follow_from_the_in_port_alone():
     for family, dims, options in (
         ("torus", (4, 4), {"parallel": 2}),
@@ -203,6 +206,7 @@ def test_a_relation_says_the_same_of_paths_as_the_trees_it_came_from(family, dim
         _ = rel.trees
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("assignment", ["fixed", "renamed"])
 @pytest.mark.parametrize("method", ["north-last", "west-first", "negative-first", "auto"])
 @pytest.mark.parametrize("dims", [(4, 4), (3, 3, 2), (2, 2, 2, 2)])
@@ -234,6 +238,7 @@ def test_a_torus_with_one_link_off_keeps_a_relation_for_renamed_assignment(k):
         assert cycle_of(fabric, routes) == [], link
 
 
+@pytest.mark.kernel
 def test_alternatives_list_the_trade_of_vlans_for_hops():
     rows = {row.method: row for row in alternatives(make_fabric("torus", 6, 6, parallel=2))}
     assert (rows["dor"].vlans, rows["dor-r1"].vlans, rows["dor-r7"].vlans) == (12, 18, 12)

@@ -7,6 +7,8 @@ from tagloom import pipeline
 from tagloom.graph.search import all_hops
 from tagloom.lab.dataplane import Dataplane
 
+pytestmark = pytest.mark.kernel
+
 GATEWAY = 0x0299_0000_0001
 
 

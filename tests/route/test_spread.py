@@ -162,6 +162,7 @@ def test_a_relation_without_trees_is_spread_by_lanes_too(family, dims):
     assert verify(fabric, weave(fabric, found.routes, "renamed").state, Plan(found.routes)).proven
 
 
+@pytest.mark.kernel
 def test_the_command_prefers_what_it_is_told(tmp_path, capsys, npb):
     def page(*words):
         assert main([*map(str, words), "--json"]) == 0
@@ -196,6 +197,7 @@ def test_the_command_prefers_what_it_is_told(tmp_path, capsys, npb):
     assert main(["plan", str(tmp_path / "f.yml"), "-o", str(tmp_path / "a"), "--prefer", "speed"]) == 2
 
 
+@pytest.mark.kernel
 def test_a_spread_that_does_not_fit_proposes_fewer_vlans(templates):
     fabric = replace(make_fabric("mesh", 4, 4, parallel=3, model="powerconnect-5324"), first_vlan=4089)
     with pytest.raises(PlanError, match="use --prefer vlans"):

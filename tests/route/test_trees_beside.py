@@ -18,6 +18,8 @@ from tagloom.rollout.choose import keeping
 from tagloom.route.detours import trees_beside
 from tagloom.verify import dependencies
 
+pytestmark = pytest.mark.kernel
+
 MESH = ("mesh", 4, 4)
 
 

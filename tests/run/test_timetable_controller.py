@@ -97,6 +97,7 @@ def narrate(fabric, home, *actions, watch=None, windows=None):
     return told, statuses
 
 
+@pytest.mark.slow
 def test_a_dry_run_says_what_would_be_done_and_after_a_sleep_only_what_should_hold(fabric, home):
     def asleep():
         return NOON + 60 * HOUR  # two nights are missed; it is midnight
@@ -116,6 +117,7 @@ def test_a_dry_run_says_what_would_be_done_and_after_a_sleep_only_what_should_ho
         assert (memory.standing(), memory.counts()) == (TimetableProgress(), (0, 0))  # nothing was remembered
 
 
+@pytest.mark.slow
 def test_links_go_off_in_maintenance_windows_alone_and_come_on_at_any_time(fabric, home):
     windows = MaintenanceWindows(ZoneInfo("UTC"), (("0 12 20 11 *", 1.0), ("0 22 * * *", 2.0)))
     told, _ = narrate(fabric, home, (NOON + 20 * HOUR, lambda: None), (NOON + 21 * HOUR, bool), windows=windows)
@@ -150,6 +152,7 @@ def test_all_links_come_on_where_the_links_of_two_profiles_would_move_a_tagged_n
     assert any(line.split(": ")[-1].startswith("2 of 12") for line in words), words
 
 
+@pytest.mark.slow
 def test_jobs_have_the_links_of_all_their_profiles_until_they_end(fabric, home):
     requests = home / "requests"
     requests.mkdir()
@@ -182,6 +185,7 @@ def test_jobs_have_the_links_of_all_their_profiles_until_they_end(fabric, home):
     assert statuses[-1].jobs == 2
 
 
+@pytest.mark.slow
 def test_slower_links_are_told_and_come_back_to_full_speed_where_no_settings_have_just_them(fabric, home):
     def slow(name, mbps):
         page = json.loads((home / "night.json").read_text())

@@ -110,6 +110,8 @@ def test_a_forecast_is_as_uncertain_as_the_policy_it_is_made_with(site, answer, 
     assert "intervals of the sleep policy" in carried["sources"]["seconds_predicted"]
 
 
+@pytest.mark.kernel
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "intervals", ["3", "{timeout_seconds: [0.1, 0.2]}", "{timeout_seconds: [a, b]}", "{timeout_seconds: [true, 1.0]}"]
 )
@@ -123,6 +125,7 @@ def test_intervals_that_cannot_be_are_named(site, answer, tmp_path, intervals):
     )
 
 
+@pytest.mark.kernel
 def test_predict_reads_what_fit_wrote(site, answer, tmp_path):
     lines = [f"{gap!r},{over!r}" for gap, over in pairs_of(0.0, overhead_seconds)]
     (tmp_path / "p.csv").write_text("\n".join(["gap_seconds,overhead_seconds", *lines]))
@@ -181,6 +184,7 @@ def test_pairs_that_cannot_be_are_named(answer, tmp_path, text, where):
     assert (status, [f["where"].replace(f"{tmp_path}/", "") for f in page["findings"]]) == (2, where)
 
 
+@pytest.mark.kernel
 def test_parameters_that_cannot_be_are_named(site, answer, tmp_path):
     (tmp_path / "p.yml").write_text("eee: {timeout_seconds: soon, sleep_seconds: 1e-4}\n")
     status, page = answer("predict", site / "b0", "--eee", tmp_path / "p.yml")

@@ -15,6 +15,8 @@ from tagloom.pipeline import read_build, traffic_of
 from tagloom.records.kept import Quantity
 from tagloom.records.observation import Counters, Observation
 
+pytestmark = pytest.mark.kernel
+
 LU = ROOT / "tests" / "data" / "npb" / "lu.S.16.matrix.csv"
 
 
@@ -49,6 +51,7 @@ def test_run_time_and_watts_are_scored_inside_and_outside_their_intervals(site, 
     assert answer("score", "--store", store, "--tolerance", "30")[0] == 1  # the interval still says no
 
 
+@pytest.mark.slow
 def test_counters_of_snmp_are_scored_channel_by_channel(site, answer, tmp_path):
     store = tmp_path / "f.db"
     build = read_build(site / "b0")

@@ -70,6 +70,8 @@ def test_a_sweep_that_cannot_be_is_named_whole(answer, tmp_path):
     assert not (tmp_path / "s.txt").exists()
 
 
+@pytest.mark.kernel
+@pytest.mark.slow
 def test_a_scheduler_that_is_no_address_is_named(plan, answer):
     status, page = answer("sweep", plan, "--scheduler", "nonsense://nowhere")
     assert (status, page["findings"][0]["where"]) == (2, "--scheduler")

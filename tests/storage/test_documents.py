@@ -114,6 +114,7 @@ def test_no_command_waits_for_a_pipe_or_reads_a_device(tmp_path, monkeypatch, ca
         assert "tagloom has a fault" not in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_what_the_shell_gives_as_a_pipe_is_read(tmp_path):
     python = f"{sys.executable} -m tagloom.cli"
     fabric = "name: ring\\nmodel: powerconnect-5324\\nshape: {family: ring, dims: [3]}\\n"

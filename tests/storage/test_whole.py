@@ -41,6 +41,7 @@ def test_a_place_that_is_read_only_is_told_and_stays_as_it_is(tmp_path, name):
     assert ended.stderr.splitlines()[0] == f"{name}: expected a file that can be written, actual Read-only file system"
 
 
+@pytest.mark.slow
 @pytest.mark.needs("mount namespaces")
 @pytest.mark.parametrize(
     ("options", "what"), [("size=12k", "No space left on device"), ("ro", "Read-only file system")]

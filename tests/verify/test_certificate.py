@@ -177,6 +177,7 @@ def test_a_text_with_endless_vlans_is_a_no_at_once(torus):
     assert status, said
 
 
+@pytest.mark.kernel
 @pytest.mark.parametrize("assignment", ["fixed", "renamed"])
 def test_texts_over_a_link_that_is_declared_down_are_a_no_with_a_witness(tmp_path, assignment, capsys):
     """The texts of the same cabling with all links up, judged against a file that says one of them is down."""

@@ -14,6 +14,8 @@ from tagloom.verify import broadcasts_once, prove_wave
 from tagloom.verify.wave import _most_copies
 from tagloom.weave import weave
 
+pytestmark = pytest.mark.kernel
+
 ARRIVALS, HOSTS = 3, 4  # frame states 0 .. 2; what is at a host is 3 and more
 
 

@@ -9,6 +9,8 @@ from tagloom import pipeline, platforms
 from tagloom.lab.dataplane import Dataplane
 from tagloom.render import parse_configuration
 
+pytestmark = pytest.mark.kernel
+
 MODELS = {
     "routeros": "mikrotik-crs326-24g-2s",
     "huawei": "huawei-s5731-s24t4x",

@@ -61,6 +61,7 @@ def without_turns(page):
     return {key: value for key, value in page.items() if not key.startswith("turns_to_forbid")}
 
 
+@pytest.mark.kernel
 @pytest.mark.parametrize("seed", range(8))
 def test_any_number_of_shards_gives_the_same_dependencies_and_verdict(seed):
     tables = random_tables(seed)
@@ -76,6 +77,7 @@ def test_a_cluster_gives_the_same_answer(cluster):
         assert answer_of(tables, Sharing(7, executor.map)) == answer_of(tables)
 
 
+@pytest.mark.slow
 def test_the_command_has_them_followed_by_processes_and_by_a_cluster(cluster, tmp_path, answer):
     tables = random_tables(3)
     parts = {name: getattr(tables, name) for name in ("ends", "group", "first", "members")}

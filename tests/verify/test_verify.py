@@ -30,6 +30,7 @@ def torus():
     return make_fabric("torus", 4, 4, parallel=2)
 
 
+@pytest.mark.kernel
 @pytest.mark.parametrize("assignment", ["fixed", "renamed"])
 @pytest.mark.parametrize(
     ("family", "dims", "options"),

@@ -77,6 +77,7 @@ def test_up_down_on_any_graph_proves_under_renamed_assignment(fabric):
     assert np.array_equal(copies, np.ones_like(copies) - np.eye(len(copies), dtype=int))
 
 
+@pytest.mark.kernel
 @examples(60)
 @given(irregular(most=12), st.sampled_from(["fixed", "renamed"]))
 def test_one_order_of_all_channels_proves_under_both_assignments(fabric, assignment):

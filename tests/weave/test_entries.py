@@ -13,6 +13,8 @@ from tagloom.weave import weave
 from tagloom.weave.entries import PathEntries
 from thinned import examples
 
+pytestmark = pytest.mark.kernel
+
 
 def columns(state):
     return {name: (held.entry_vlan, held.entry_mac, held.entry_port) for name, held in state.items()}

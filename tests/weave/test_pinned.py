@@ -133,6 +133,7 @@ def test_the_lines_are_read_back_as_they_were_written():
     assert parse_configuration(LINUX, half).unknown  # a port told half of it is not understood, never guessed
 
 
+@pytest.mark.kernel
 def test_a_rollout_to_other_paths_beside_the_same_flood_tree_is_hitless():
     fabric = make_fabric("mesh", 4, 3)
     before, _, _ = planned(fabric, routing="dor")
@@ -143,6 +144,7 @@ def test_a_rollout_to_other_paths_beside_the_same_flood_tree_is_hitless():
     assert pipeline.rollout_between(after, planned(fabric, routing="dor", previous=after)[0]).strategy == "direct"
 
 
+@pytest.mark.kernel
 def test_a_link_off_the_flood_tree_is_shut_without_a_lost_frame():
     fabric = make_fabric("mesh", 3, 3)
     before, _, _ = planned(fabric, routing="up-down", root="s0")
@@ -153,6 +155,7 @@ def test_a_link_off_the_flood_tree_is_shut_without_a_lost_frame():
     assert pipeline.rollout_between(before, after).strategy == "direct"
 
 
+@pytest.mark.kernel
 def test_a_rollout_that_would_move_the_flood_tree_or_learning_is_refused_with_the_link():
     fabric = make_fabric("ring", 4)
     before, _, _ = planned(fabric)
@@ -167,6 +170,7 @@ def test_a_rollout_that_would_move_the_flood_tree_or_learning_is_refused_with_th
         pipeline.rollout_between(before, fixed)
 
 
+@pytest.mark.kernel
 def test_hosts_that_come_are_no_proven_rollout_yet():
     fabric, more = make_fabric("mesh", 2, 2), make_fabric("mesh", 2, 2, hosts=2)
     before, _, _ = planned(fabric)

@@ -26,6 +26,7 @@ def test_torus_with_two_links_all_up_and_with_any_one_off(k, n, off):
     assert ours == {"fixed": (2 * k ** (n - 1),) * 2, "renamed": (2 * n, 2 * n)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("k", "n"), SIZES)
 def test_mesh_with_any_one_link_off(k, n):
     """Fixed: below the paper's (k+1)k^(n-2), which has a link off in every plane: broken trees take one detour.
@@ -43,6 +44,7 @@ def test_fat_tree(u, d, r):
     assert table_3.fat_tree(u, d, r) == (u**r, u)
 
 
+@pytest.mark.slow
 def test_the_page_says_what_is_counted():
     written = (ROOT / "benchmarks" / "results" / "table-3.md").read_text("utf-8").splitlines()
     counted = table_3.page(sizes=((3, 2),)).splitlines()

@@ -119,6 +119,7 @@ def test_a_link_that_is_off_is_shut_at_both_ends_and_in_no_vlan():
         assert not held.untagged
 
 
+@pytest.mark.kernel
 def test_too_many_vlans_for_a_model_propose_the_other_assignment_where_it_has_been_counted_to_fit():
     fabric = make_fabric("dragonfly", 19, 6, hosts=1, model="powerconnect-5324")
     crowded = replace(fabric, first_vlan=4093)
@@ -127,6 +128,7 @@ def test_too_many_vlans_for_a_model_propose_the_other_assignment_where_it_has_be
         weave(crowded, route(crowded), "fixed", None, [other])
 
 
+@pytest.mark.kernel
 def test_what_does_not_fit_either_is_not_proposed():
     fabric = make_fabric("dragonfly", 19, 6, hosts=1, model="powerconnect-5324")
     full = replace(fabric, first_vlan=4094)
@@ -140,6 +142,7 @@ def test_what_does_not_fit_either_is_not_proposed():
         weave(full, route(full), "fixed", None, ways)
 
 
+@pytest.mark.kernel
 def test_more_static_entries_than_a_mac_table_holds_are_refused_with_the_exact_count():
     fabric = make_fabric("dragonfly", 19, 6, hosts=5, model="powerconnect-6248")
     with pytest.raises(
@@ -190,6 +193,8 @@ def test_an_assignment_that_a_model_cannot_have_is_refused_for_the_first_such_sw
         weave(fabric, route(fabric, "tree", "fixed"), "fixed")
 
 
+@pytest.mark.kernel
+@pytest.mark.slow
 @pytest.mark.parametrize("assignment", ["fixed", "renamed"])
 @pytest.mark.parametrize("protect", ["none", "link"])
 def test_ids_of_vlans_follow_one_another_from_the_first(assignment, protect):

@@ -11,9 +11,12 @@ from tagloom import pipeline
 from tagloom.errors import InputError
 from tagloom.read.fabric_file import parse_fabric
 
+pytestmark = pytest.mark.kernel
+
 CASES = ROOT / "tests" / "data" / "cases"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("assignment", ["fixed", "renamed"])
 @pytest.mark.parametrize(("case", "pairs"), [("crash1", 2), ("hostless", 2)])
 def test_it_plans_verifies_checks_renders_forecasts_and_reports(case, pairs, assignment, tmp_path, answer):
@@ -82,6 +85,7 @@ def test_a_dead_switch_may_cut_off_one_without_hosts(templates):
     assert build.state["s2"].vlans.tolist() == [1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("routing", ["up-down", "any"])
 def test_compiled_loops_plan_past_it(routing):
     """From 128 switches on, routing is compiled."""
