@@ -82,7 +82,7 @@ def refusal(marker, name):
     """Return what fails the test that calls it: a run without a marker's tests has none that belong to it."""
 
     def refuse(*_arguments, **_options):
-        pytest.fail(f"{name} is called: this test needs the marker `{marker}`")
+        raise AssertionError(f"{name} is called: this test needs the marker `{marker}`")
 
     return refuse
 

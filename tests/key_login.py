@@ -35,7 +35,7 @@ class KeyLogin:
                 encoding=None,
             )
 
-        self._server = asyncio.run_coroutine_threadsafe(listen(), self._loop).result(10)
+        self._server = asyncio.run_coroutine_threadsafe(listen(), self._loop).result(60)
         self.port = self._server.get_port()
         (folder / "known").write_text(f"[127.0.0.1]:{self.port} {key.export_public_key().decode()}")
 
@@ -59,8 +59,11 @@ class KeyLogin:
         return f"Host {name}\n" + "".join(f"  {word} {value}\n" for word, value in said.items())
 
     def close(self):
-        self._server.close()
-        asyncio.run_coroutine_threadsafe(self._server.wait_closed(), self._loop).result(10)
+        async def end():  # on the loop's own thread: a server may be closed by no other
+            self._server.close()
+            await self._server.wait_closed()
+
+        asyncio.run_coroutine_threadsafe(end(), self._loop).result(60)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()

@@ -71,6 +71,7 @@ def test_any_number_of_shards_gives_the_same_dependencies_and_verdict(seed):
         assert answer_of(tables, Sharing(shards, map)) == whole
 
 
+@pytest.mark.kernel
 def test_a_cluster_gives_the_same_answer(cluster):
     tables = random_tables(99, 40)
     with cluster.get_client() as client, client.get_executor() as executor:
