@@ -127,6 +127,7 @@ def site():
         made = Site(Path(folder))
         with made.stack:
             made.up()
+            until(lambda: settled(made))  # LLDP takes some seconds; each test may be the first
             yield made
 
 
@@ -135,12 +136,14 @@ def discover(site, *words, **settings):
     return site.tagloom(*seed, *words)
 
 
-def test_lldpd_and_snmpd_are_discovered_with_their_cables_and_the_host(site):
-    def settled():
-        status, page = discover(site)
-        return (status, page) if page.get("links") == 2 and page.get("hosts") == 1 else None
+def settled(site):
+    """Return (exit status, the object) of a discovery that finds both cables and the host, None before that."""
+    status, page = discover(site)
+    return (status, page) if page.get("links") == 2 and page.get("hosts") == 1 else None
 
-    status, page = until(settled)
+
+def test_lldpd_and_snmpd_are_discovered_with_their_cables_and_the_host(site):
+    status, page = settled(site)
     assert (status, page["switches"], page["unreached"]) == (0, 2, [])
     assert '["alpha:swp1", "beta:swp1"]' in page["fabric"]
     assert '["alpha:swp2", "beta:swp3"]' in page["fabric"]
