@@ -57,7 +57,7 @@ LONG_ORDER = $(if $(LONG_SEED),--shuffle $(LONG_SEED) --hypothesis-seed $(LONG_S
 
 test-long: $(READY) ## all cases and campaigns, every law on examples drawn anew, some mutants; what failed once is tried again
 	@$(PYTEST) $(LONG_ORDER) --minutes $(LONG_MINUTES) -m long $(LONG_FILES) --hypothesis-profile explore
-	@$(PYTEST) $(LONG_ORDER) --minutes $(LONG_MINUTES) -m "law and not slow and not long" tests/laws --hypothesis-profile explore
+	@$(PYTEST) $(LONG_ORDER) --minutes $(LONG_MINUTES) tests/laws --hypothesis-profile explore
 	@$(if $(filter 0,$(LONG_MUTANTS)),,$(BIN)/python tests/mutants/run.py --sample $(LONG_MUTANTS))
 
 # Each page has a rack of its own, so tests of one file need not stay together. The site is read where `make docs` was run.

@@ -79,7 +79,7 @@ def pytest_configure(config):
 
 
 def refusal(marker, name):
-    """Return what fails the test that calls it: a run without a marker's tests has none that belong to it."""
+    """Return a function that fails the test calling it, because the test lacks a marker that the run leaves out."""
 
     def refuse(*_arguments, **_options):
         raise AssertionError(f"{name} is called: this test needs the marker `{marker}`")
@@ -115,11 +115,12 @@ def pytest_report_header(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Sort tests: the longest first, or by chance with `--shuffle`; without `-m`, leave out slow and long ones."""
+    """Mark laws and tests with racks, and sort: longest first, or shuffled; without `-m`, leave out slow and long."""
+    seen = {}
     for item in items:
         if item.path.parent.name == "laws":
             item.add_marker("law")
-        if starts_racks(item):
+        if starts_racks(item, seen):
             item.add_marker("rack")
     items.sort(key=lambda item: item.path.parent.name not in LONGEST_FIRST)
     if config.option.shuffle is not None:  # a file's tests stay together, since they share racks
@@ -137,12 +138,18 @@ def pytest_collection_modifyitems(config, items):
         items[:] = kept
 
 
-def starts_racks(item):
-    """Return whether a test's module, or that of one of its fixtures, knows how to start a rack."""
+def starts_racks(item, seen):
+    """Return whether a test's module, or the module of one of its fixtures, imports what starts a rack.
+
+    `seen` keeps the answer for each module, by the identity of its globals.
+    """
     fixtures = [each[-1].func for each in item._fixtureinfo.name2fixturedefs.values()]
-    modules = [vars(item.module), *(getattr(fixture, "__globals__", {}) for fixture in fixtures)]
-    known = [thing for module in modules if module is not globals() for thing in module.values()]
-    return any(thing is racks or getattr(thing, "__name__", "") == "Terminal" for thing in known)
+    modules = [vars(item.module), *(getattr(fixture, "__globals__", globals()) for fixture in fixtures)]
+    for module in modules:
+        if id(module) not in seen:
+            starts = (thing is racks or getattr(thing, "__name__", "") == "Terminal" for thing in module.values())
+            seen[id(module)] = module is not globals() and any(starts)
+    return any(seen[id(module)] for module in modules)
 
 
 def pytest_collection_finish():

@@ -1,4 +1,4 @@
-"""Detours of networks are trees that ascend, also where branches of the sources' trees lead to others' hosts alone."""
+"""Detours of networks are ascending trees, even if the sources' trees have branches that serve only other networks."""
 
 from dataclasses import replace
 
@@ -38,7 +38,7 @@ def drawn(seed):
 
 
 def descents(fabric, order, trees):
-    """Return (root, switch) wherever a branch of a detour hangs on none, or comes no later in the order than that."""
+    """List (root, switch) of each detour's channels that follow no channel of the tree, or precede it in the order."""
     place = {channel: i for i, channel in enumerate(order.tolist())}
     found = []
     for root, parent in zip(trees.root.tolist(), trees.parent.tolist(), strict=True):

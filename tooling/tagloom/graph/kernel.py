@@ -78,9 +78,9 @@ def _compile(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _key_by_other_files(function: Callable[..., Any], cache: Any) -> None:
-    """Key numba's cache of a kernel by what it holds of other files, too, and compile anew what cannot be read of it.
+    """Add the definitions that a kernel takes from other files to the key of numba's cache.
 
-    That is what names a record which is no longer there, and what was cut off.
+    If an entry cannot be loaded, because it is damaged or a record's class no longer exists, compile the kernel again.
     """
     own_key, own_load = cache._index_key, cache.load_overload  # noqa: SLF001
 
@@ -98,9 +98,9 @@ def _key_by_other_files(function: Callable[..., Any], cache: Any) -> None:
 
 
 def _of_other_files(function: Callable[..., Any], types: Iterable[Any]) -> tuple[Any, ...]:
-    """Return what compiled code may hold of other files: where records have their fields, and what numbers are.
+    """Return the definitions that compiled code takes from other files: fields of records, values of numbers.
 
-    The numbers are those that any kernel of the function's file names, since one may be compiled into another.
+    The numbers are those named by any kernel of the function's file, because LLVM may inline one kernel into another.
     """
     names = function.__globals__
     kernels = [found for value in names.values() if (found := getattr(value, "py_func", None)) is not None]
@@ -110,7 +110,7 @@ def _of_other_files(function: Callable[..., Any], types: Iterable[Any]) -> tuple
 
 
 def _fields(types: Iterable[Any]) -> tuple[Any, ...]:
-    """Return the names of fields of records among numba's types, and of those within them, in their order."""
+    """Return the field names of every record among numba's types, nested records included, in their order."""
     return tuple((getattr(each, "fields", ()), _fields(each.types)) for each in types if hasattr(each, "types"))
 
 

@@ -85,7 +85,7 @@ def _reach(net: Along) -> None:
 
 @kernel
 def _cut_descents(net: Along, trees: NDArray[np.int32]) -> None:
-    """Cut off trees, int32[T, n] and in place, the branches to which no path from the root ascends."""
+    """Remove the branches that no ascending path from the root reaches, from trees int32[T, n], in place."""
     for time in trees:
         for c in range(len(net.tail)):
             if time[net.head[c]] == c and not OUTSIDE < time[net.tail[c]] < c:
@@ -93,11 +93,11 @@ def _cut_descents(net: Along, trees: NDArray[np.int32]) -> None:
 
 
 def ascending(net: Along, trees: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return trees without the branches to which no path from the root ascends, int32[T, n].
+    """Return trees without the branches that no ascending path from the root reaches, int32[T, n].
 
-    An order ascends along all paths between hosts of one network. So those branches lead to none of them, and nothing
-    tells where along the order they are: a search that takes times to ascend would leave them where their upper ends
-    no longer are, or hang their own upper ends below them, in a circle.
+    The order ascends along every path between two hosts of one network, so the removed branches serve no such pair.
+    The searches for detours assume that times ascend along a tree. With these branches, a search could leave one
+    attached to a switch that the tree no longer reaches, or attach a switch below its own branch and close a cycle.
     """
     kept = trees.copy()
     _cut_descents(net, kept)
