@@ -7,6 +7,7 @@ import os
 import random
 import re
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -170,6 +171,23 @@ def npb():
 @pytest.fixture(scope="session")
 def golden(pytestconfig):
     return Golden(update=pytestconfig.option.update_golden)
+
+
+@pytest.fixture(scope="session")
+def descriptors():
+    """Return what counts this process's descriptors of a file, or of a directory and what is in it.
+
+    All descriptors of the process are no measure: garbage of earlier tests closes its own at any moment.
+    """
+
+    def descriptors(path):
+        held = 0
+        for each in Path("/proc/self/fd").iterdir():
+            with suppress(FileNotFoundError):  # the listing's own, or one just closed
+                held += Path(each.readlink()).is_relative_to(path)
+        return held
+
+    return descriptors
 
 
 @pytest.fixture

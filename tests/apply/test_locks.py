@@ -147,9 +147,8 @@ def test_what_a_dead_command_left_on_the_switches_is_waited_for_and_taken_over(p
     assert said[1].endswith(f"taken over from a command that died: {taken.taken_over}")
 
 
-def test_a_lock_that_cannot_be_made_is_said_and_leaves_nothing_open(tmp_path):
+def test_a_lock_that_cannot_be_made_is_said_and_leaves_nothing_open(tmp_path, descriptors):
     (tmp_path / "file").write_text("")
-    before = len([*Path("/proc/self/fd").iterdir()])
     with pytest.raises(InputError, match="a lock that can be taken, actual File exists"):
         FabricLock(tmp_path / "file/lock", "apply", print).__enter__()
     (tmp_path / "lock.holder").mkdir()  # the name cannot be written
@@ -157,7 +156,7 @@ def test_a_lock_that_cannot_be_made_is_said_and_leaves_nothing_open(tmp_path):
     with pytest.raises(InputError):
         taken.__enter__()
     assert taken.descriptor == -1
-    assert len([*Path("/proc/self/fd").iterdir()]) == before
+    assert descriptors(tmp_path) == 0
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"user": 1}'])

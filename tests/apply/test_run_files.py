@@ -404,16 +404,16 @@ def line():
         yield ours, Controller(theirs.fileno()), theirs
 
 
-def test_a_plugin_gets_its_job_and_the_locks(line, tmp_path):
+def test_a_plugin_gets_its_job_and_the_locks(line, tmp_path, descriptors):
     command, plugin, _ = line
     socket.send_fds(command, [os.fsencode(tmp_path)], [])
     assert plugin.job() == tmp_path
     assert command.recv(100) == READY
     with (tmp_path / "lock").open("w") as lock:
         socket.send_fds(command, [LOCK], [lock.fileno()] * 5)
-    before = len([*Path("/proc/self/fd").iterdir()])
+    assert descriptors(tmp_path) == 0
     assert plugin.hold_lock()
-    assert len([*Path("/proc/self/fd").iterdir()]) == before + 5  # open in this process and its children
+    assert descriptors(tmp_path / "lock") == 5  # open in this process and its children
     assert command.recv(100) == LOCK
     command.send(GO)
     assert plugin.says_go()

@@ -133,9 +133,8 @@ def test_what_the_shell_gives_as_a_pipe_is_read(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-def test_a_directory_is_no_file_and_leaves_nothing_open(tmp_path):
-    before = len([*Path("/proc/self/fd").iterdir()])
+def test_a_directory_is_no_file_and_leaves_nothing_open(tmp_path, descriptors):
     with pytest.raises(InputError, match="expected a page, actual Is a directory"):
         read_bytes(tmp_path, "a page")
     assert not begins_with(tmp_path, b"PK")
-    assert len([*Path("/proc/self/fd").iterdir()]) == before
+    assert descriptors(tmp_path) == 0
