@@ -104,8 +104,15 @@ neighbours: $(READY) ## what we export, read by the very tools it is for, as far
 check: $(READY) ## format, lint, types, Ansible
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync check-types check-types-of-tests check-ansible
+
+check-types:
 	@$(BIN)/mypy
+
+check-types-of-tests:
 	@$(BIN)/mypy --config-file tests/mypy.ini --cache-dir .mypy_cache/tests
+
+check-ansible:
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/ansible-lint --offline -q
 
 man: $(READY) ## the manual page, dist/tagloom.1, from what --help says
@@ -184,4 +191,4 @@ lock: ## renew requirements.lock and docs/requirements.lock within the ranges of
 clean: ## remove what the other targets made
 	@rm -rf $(VENV) .neighbours dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .ansible
 
-.PHONY: help setup demo lab test test-slow quick coverage test-long pages mutants fuzz dataplane neighbours check man docs collection sbom sanity image release reference bench lock clean
+.PHONY: help setup demo lab test test-slow quick coverage test-long pages mutants fuzz dataplane neighbours check check-types check-types-of-tests check-ansible man docs collection sbom sanity image release reference bench lock clean

@@ -15,7 +15,6 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 
 import needs
-from compiling_once import compile_each_kernel_once
 from fabrics import ROOT
 from golden_files import Golden
 from tagloom.graph import kernel as compiled_loops
@@ -57,9 +56,6 @@ WORKER = os.environ.get("PYTEST_XDIST_WORKER")
 # what tests start is not counted.
 DURATIONS = os.environ.pop("TAGLOOM_DURATIONS", "")
 SECONDS = {}
-
-if WORKER:  # a single process needs no lock
-    compile_each_kernel_once()
 
 
 def pytest_addoption(parser):

@@ -9,7 +9,6 @@ from importlib import import_module
 from pathlib import Path
 
 import tagloom
-from compiling_once import compile_each_kernel_once
 from tagloom.cli import main
 
 ALSO = ("numba", "scipy.sparse.csgraph", "loaded_ansible")
@@ -41,7 +40,6 @@ def rehearse():
 
 gc.disable()
 load()
-compile_each_kernel_once()
 rehearse()
 gc.freeze()  # what is loaded is never garbage: no fork looks through it, or copies it for that
 gc.enable()

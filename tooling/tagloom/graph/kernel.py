@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 WORTH_COMPILING = 1 << 13  # cells, some microseconds each in Python
-_PATIENCE_SECONDS = 60.0  # for another process that compiles the same file; then both do
+_PATIENCE_SECONDS = 300.0  # for another process that compiles the same file, on a busy machine; then both do
 _TICK_SECONDS = 0.05
 F = TypeVar("F", bound="Callable[..., Any]")
 
