@@ -186,6 +186,25 @@ def descriptors():
     return descriptors
 
 
+class Clock:
+    """A clock that only a test moves, but for a millisecond at each look."""
+
+    def __init__(self):
+        self.now = 1_800_000_000.0
+
+    def __call__(self):
+        self.now += 1e-3
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Return what `time.time` is during a test, so that it can compare times even if the machine's clock is set."""
+    clock = Clock()
+    monkeypatch.setattr(time, "time", clock)
+    return clock
+
+
 @pytest.fixture
 def answer(capsys):
     """Return what runs a command with --json: (exit status, the object)."""

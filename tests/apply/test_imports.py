@@ -98,6 +98,7 @@ class Families(Terminal):
             (home / name / "sitecustomize.py").write_text(text)
         self.seen = home / "seen"
         process.up(Order(fabric, TEMPLATES), self.rack)
+        process.keep(self.rack)
 
     def under(self, folder, *words, expect=0):
         """Run a command with a folder's sitecustomize in all its processes; gives its page and what it said."""
@@ -112,10 +113,17 @@ class Families(Terminal):
 
 
 @pytest.fixture(scope="module", params=RINGS)
-def families(request, tmp_path_factory):
+def ring(request, tmp_path_factory):
     made = Families(tmp_path_factory.mktemp("families"), request.param)
     yield made
     process.down(made.rack)
+
+
+@pytest.fixture
+def families(ring):
+    """The ring of all tests here, as it started."""
+    ring.seen.unlink(missing_ok=True)
+    return ring.fresh()
 
 
 def test_the_watcher_sees_what_a_thread_imports(tmp_path, families):

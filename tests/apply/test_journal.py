@@ -46,10 +46,10 @@ def read(journal, what):
         return wire.execute(what).fetchone()[0]
 
 
-def test_a_run_is_recorded_as_it_began_and_ends(journal):
-    since = time.time()
+def test_a_run_is_recorded_as_it_began_and_ends(journal, clock):
+    since = clock()
     run = begin(journal, undoes=7, kind="rollback", proven=False)
-    assert since <= run.began <= time.time()
+    assert since <= run.began <= clock()
     assert (run.name, run.kind, run.fabric, run.source, run.command, run.operator) == (
         *("r", "rollback", "ring", "b", "c", "o"),
     )
@@ -60,7 +60,7 @@ def test_a_run_is_recorded_as_it_began_and_ends(journal):
     journal.move(run.id, Move.COMPLETE, "well")
     ended = journal.run(run.id)
     assert (ended.state, ended.note, ended.unfinished) == (DONE, "well", False)
-    assert run.began <= ended.ended <= time.time()
+    assert run.began <= ended.ended <= clock()
     journal.move(run.id, Move.UNDO)
     assert journal.run(run.id).note == ""
 
@@ -115,9 +115,9 @@ def test_what_the_switches_hold_is_the_newest_apply_that_began_a_wave_and_was_no
     assert journal.applied().name == "old"
 
 
-def test_each_switch_has_a_record_in_each_wave(journal):
+def test_each_switch_has_a_record_in_each_wave(journal, clock):
     run, other = begin(journal).id, begin(journal).id
-    since = time.time()
+    since = clock()
     for wave, switch in ((2, "s0"), (1, "s1"), (1, "s0")):
         journal.wave_journal(run, wave, switch).intend(["a", "b"], "before", "after")
     rows = journal.switches(run)
@@ -125,7 +125,7 @@ def test_each_switch_has_a_record_in_each_wave(journal):
     assert {(row.state, row.lines, row.before, row.after, row.sent, row.error) for row in rows} == {
         (SENDING, ("a", "b"), "before", "after", 0, "")
     }
-    assert all(since <= row.at <= time.time() for row in rows)
+    assert all(since <= row.at <= clock() for row in rows)
     journal.wave_journal(run, 1, "s1").note("failed", 1, "refused")
     journal.wave_journal(run, 1, "s9").note(SAVED)
     (_, noted, alone) = journal.switches(run, 1)
@@ -362,9 +362,9 @@ class Console:
             self.taken.append(line)
 
 
-def test_typed_lines_are_known_with_what_became_of_them(journal):
+def test_typed_lines_are_known_with_what_became_of_them(journal, clock):
     assert typed(journal) == []
-    since, console = time.time(), Console()
+    since, console = clock(), Console()
     TypedLines(journal, "login", "s0", "console").type(console, ["one", "username a password hunter2"])
     with pytest.raises(DeviceError):
         TypedLines(journal, "try", "s1", "SSH").type(console, ["three", "bad", "four"])
@@ -378,7 +378,7 @@ def test_typed_lines_are_known_with_what_became_of_them(journal):
     assert "hunter2" not in str(good.lines)
     assert (refused.lines, refused.sent, refused.error) == (("three", "bad", "four"), 1, "unknown command")
     assert (under_way.switch, under_way.ended, under_way.sent) == ("s2", None, 0)
-    assert since <= good.began <= good.ended <= refused.began <= refused.ended <= time.time()
+    assert since <= good.began <= good.ended <= refused.began <= refused.ended <= clock()
 
 
 def test_the_log_keeps_the_order_of_what_began_within_one_second(journal):

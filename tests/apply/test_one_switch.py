@@ -1,7 +1,6 @@
 """One session with one switch of the virtual rack, at its console itself: the wire has tests of its own."""
 
 import math
-import time
 from contextlib import suppress
 from functools import partial
 
@@ -458,15 +457,15 @@ def armed(place, kept, seconds=90.0, **more):
     return place.session(reload=Armed(kept, "s0", place.run, seconds, **more))
 
 
-def test_a_switch_is_armed_before_its_first_line_and_called_off_when_it_is_saved(place, kept):
-    since, known = time.time(), []
+def test_a_switch_is_armed_before_its_first_line_and_called_off_when_it_is_saved(place, kept, clock):
+    since, known = clock(), []
     place.wire.after_line = lambda _line: known.append(kept.all())
     outcome = place.push(session=armed(place, kept))
     assert (outcome.error, outcome.reload) == ("", "called off")
     assert all(each == known[0] for each in known)
     (row,) = known[0]
     assert (row.switch, row.run) == ("s0", place.run)
-    assert since + 120 <= row.until <= time.time() + 120  # whole minutes
+    assert since + 120 <= row.until <= clock() + 120  # whole minutes
     assert kept.all() == []
     assert place.wire.scheduled == []
     assert place.wire.done == [
@@ -561,21 +560,27 @@ def test_a_switch_that_breaks_is_called_off_in_another_session_or_left_to_its_re
     assert kept.all() == []
 
 
-def test_nothing_is_saved_a_moment_before_a_reload(place, kept, monkeypatch):
-    now = time.time()
-    monkeypatch.setattr("tagloom.apply.session.time.time", lambda: now + 60 - 29)
-    session = armed(place, kept, 60.0)
+@pytest.mark.parametrize(("on_the_wall", "since_the_login"), [(31.0, 0.0), (-3600.0, 31.0)], ids=["both", "set back"])
+def test_nothing_is_saved_a_moment_before_a_reload(place, kept, clock, on_the_wall, since_the_login):
+    passed = [0.0]
 
-    def later(_line):
-        session._reloads_at = now + 60
+    def later(seconds, wall):
+        def after(_line):
+            passed[0], clock.now = seconds, began + wall
 
-    place.wire.after_line = later
-    outcome = place.push(session=session)
+        return after
+
+    def session():
+        return place.session(reload=Armed(kept, "s0", place.run, 60.0), clock=lambda: passed[0])
+
+    began = clock.now
+    place.wire.after_line = later(since_the_login, on_the_wall)
+    outcome = place.push(session=session())
     assert (outcome.fault, outcome.saved) == (Fault.DEVICE, False)
     assert outcome.error == "not saved: it reloads in a moment, as it was told before its lines"
-    monkeypatch.setattr("tagloom.apply.session.time.time", lambda: now + 60 - 31)
-    session = armed(place, kept, 60.0)
-    assert place.push(place.changed(lambda editor: editor.set_pvid(24, 101)), session=session).saved
+    began, passed[0] = clock.now, 0.0
+    place.wire.after_line = later(29.0, 29.0)
+    assert place.push(place.changed(lambda editor: editor.set_pvid(24, 101)), session=session()).saved
 
 
 def test_what_an_older_push_left_is_called_off_first(place, kept):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import faulthandler
 import json
 import os
 import random
@@ -199,6 +200,7 @@ def campaign(reader: Reader, home: Path, seed: int, numbers: range) -> list[tupl
 
 
 def _limited(reader: Reader, home: Path, seed: int, numbers: range, telling: int) -> None:
+    faulthandler.disable()  # that it crashed is told; pytest's stream for tracebacks is not this process's
     os.chdir(home)
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):

@@ -94,9 +94,16 @@ def serving(home):
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory):
+def server(tmp_path_factory):
     with serving(tmp_path_factory.mktemp("served")) as found:
         yield found
+
+
+@pytest.fixture
+def served(server):
+    """The process of all tests here, after a reading in which every link is up."""
+    server.read(time.time())
+    return server
 
 
 def test_every_answer_has_the_headers_that_keep_a_page_to_itself(served):
@@ -146,12 +153,11 @@ def test_the_page_follows_what_observe_reads_and_what_run_does(served):
     drawn = text.partition('id="links"')[2].partition("</g>")[0]
     assert [int(n) for n in re.findall(r'id="k(\d+)" class="link l\d s-off"', drawn)] == [1]
     assert "4 switches, just now" in text
-    home_of(served.inventory).mkdir()
+    home_of(served.inventory).mkdir(exist_ok=True)
     with written(home_of(served.inventory), served.inventory / "day.yml", lambda _: None) as show:
         show(replace(STATUS, at=time.time()))
         assert "night.json, 1 link off" in " ".join(served.ask()[2].split())
     assert "night.json" not in served.ask()[2]
-    served.read(time.time())
 
 
 def test_a_file_that_is_damaged_leaves_the_page_as_it_was(served):

@@ -2,7 +2,6 @@
 
 import json
 import sqlite3
-import time
 from contextlib import closing
 
 import pytest
@@ -28,7 +27,7 @@ def record(answer, site, store):
 
 
 @pytest.mark.slow
-def test_run_time_and_watts_are_scored_inside_and_outside_their_intervals(site, answer, tmp_path):
+def test_run_time_and_watts_are_scored_inside_and_outside_their_intervals(site, answer, tmp_path, clock):
     store = tmp_path / "f.db"
     page = record(answer, site, store)
     assert page["recorded"] == 1
@@ -39,7 +38,7 @@ def test_run_time_and_watts_are_scored_inside_and_outside_their_intervals(site, 
     assert good["scores"][0]["inside"] is True
     assert good["scores"][0]["error_percent"] == pytest.approx(100 * (page["seconds_predicted"] - middle) / middle)
     (tmp_path / "m.csv").write_text(
-        f"quantity,value,at\nwatts_after,{watts},\nseconds_predicted,{2 * high},{time.time() + 90}\n"
+        f"quantity,value,at\nwatts_after,{watts},\nseconds_predicted,{2 * high},{clock() + 90}\n"
     )
     status, bad = answer("score", "--store", store, "--measured", tmp_path / "m.csv")
     assert (status, bad["scored"], bad["good"]) == (1, 3, 1)  # what was measured before is kept
@@ -52,14 +51,14 @@ def test_run_time_and_watts_are_scored_inside_and_outside_their_intervals(site, 
 
 
 @pytest.mark.slow
-def test_counters_of_snmp_are_scored_channel_by_channel(site, answer, tmp_path):
+def test_counters_of_snmp_are_scored_channel_by_channel(site, answer, tmp_path, clock):
     store = tmp_path / "f.db"
     build = read_build(site / "b0")
     words = ["--traffic", LU, "--seconds", "10", "--store", store]
     assert answer("predict", site / "b0", *words)[0] == 0
     traffic = traffic_of(LU, build.fabric, "", 10.0)
     load = channel_load(build.fabric, build.routes, traffic.volume_bytes)
-    begin, seen = time.time() + 60, {}
+    begin, seen = clock() + 60, {}
     with closing(History(tmp_path / "h.db")) as history:
         for at, done in ((begin, 0.0), (begin + 10.0, 1.05)):  # 5 % more than was forecast
             for s, switch in enumerate(build.fabric.switches):
@@ -82,15 +81,15 @@ def test_counters_of_snmp_are_scored_channel_by_channel(site, answer, tmp_path):
     assert answer("score", "--store", store, "--tolerance", "1")[0] == 1
 
 
-def test_a_meters_watts_are_read_from_what_measure_keeps(site, answer, tmp_path):
+def test_a_meters_watts_are_read_from_what_measure_keeps(site, answer, tmp_path, clock):
     store = tmp_path / "f.db"
     page = record(answer, site, store)
     with closing(sqlite3.connect(tmp_path / "m.db")) as file, file:
         columns = '"when" REAL, kind TEXT, fabric TEXT, parameters TEXT, quantity TEXT, value REAL, unit TEXT'
         file.execute(f"CREATE TABLE measurement (id INTEGER PRIMARY KEY, {columns}, uncertainty REAL)")
         rows = [
-            (time.time() + 5, "power", "torus", "watts", page["watts_after"] + 1),
-            (time.time(), "rps", "torus", "watts", 0),
+            (clock() + 5, "power", "torus", "watts", page["watts_after"] + 1),
+            (clock(), "rps", "torus", "watts", 0),
         ]
         file.executemany(
             'INSERT INTO measurement ("when", kind, fabric, parameters, quantity, value, unit) '

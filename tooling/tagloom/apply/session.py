@@ -149,7 +149,7 @@ class Session:
         self.connection, self.switch, self.outcome = connection, switch, Outcome(switch, wave, number)
         self._backups, self._journal, self._stop, self._clock = backups, wave_journal, stop, clock
         self._released, self._agree = released, agree
-        self._reload, self._reloads_at = reload, 0.0
+        self._reload, self._reloads_at, self._save_by = reload, 0.0, math.inf
         self._waited = 0.0
 
     def note(self, **what: Any) -> None:
@@ -217,7 +217,7 @@ class Session:
         """Save the running configuration; `after_reading` records first that the read-back was right."""
         if after_reading:
             self._write(READ_BACK)
-        if self._reloads_at and time.time() > self._reloads_at - _SAVE_SECONDS:
+        if self._reloads_at and self._reloads_soon():
             raise DeviceError(self.switch, "", "not saved: it reloads in a moment, as it was told before its lines")
         self.note(volatile=not self.connection.save(self.outcome.after), saved=True)
         self._call_off()
@@ -245,11 +245,19 @@ class Session:
             return
         minutes = math.ceil(max(self._reload.seconds, self.connection.batch_seconds(lines)) / 60)
         self._reloads_at = time.time() + 60 * minutes
+        self._save_by = self._clock() + 60 * minutes - _SAVE_SECONDS
         self._reload.arm(self._reloads_at)
         if why := self.connection.schedule_reload(minutes):
             self._reload.called_off()
             self._reloads_at = 0.0
             self.note(reload=f"none: {why}")
+
+    def _reloads_soon(self) -> bool:
+        """Return whether a save might not end in time, by whichever clock says so.
+
+        The clock on the wall may be set back, and the other stands still while a computer sleeps.
+        """
+        return time.time() > self._reloads_at - _SAVE_SECONDS or self._clock() > self._save_by
 
     def _call_off(self) -> None:
         if self._reload is not None and self._reloads_at:
