@@ -23,9 +23,9 @@ def ci(tmp_path):
     (checkout / ".ci").mkdir(parents=True)
     (checkout / "tests").mkdir()
     programs.mkdir()
-    shutil.copy(ROOT / ".ci" / "run", checkout / ".ci")
-    for name in ("needs.py", "slowest.py"):
-        shutil.copy(ROOT / "tests" / name, checkout / "tests")
+    for name in ("run", "slowest.py"):
+        shutil.copy(ROOT / ".ci" / name, checkout / ".ci")
+    shutil.copy(ROOT / "tests" / "needs.py", checkout / "tests")
     (programs / "apt-get").write_text("#!/bin/sh\nexit 0\n")
 
     def run(failing):

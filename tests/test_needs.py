@@ -11,7 +11,6 @@ import pytest
 
 import needs
 from fabrics import ROOT
-from slowest import slowest
 from tagloom.lab.kernel.machine import NEEDS
 
 TESTS = ROOT / "tests"
@@ -78,10 +77,13 @@ def test_with_judges_a_test_fails_where_ci_installs_the_program_and_is_skipped_e
     assert names == sorted(re.findall(r"def (test_\w+)", EXAMPLE)), "the seconds of each test, once"
 
 
-def test_the_ten_slowest_are_listed_slowest_first_and_once():
+def test_the_ten_slowest_are_listed_slowest_first_and_once(tmp_path):
     rows = [{"test": f"t{n}", "seconds": float(n)} for n in (*range(20), 3)] + [{"test": "t0", "seconds": 17.5}]
-    found = slowest(map(json.dumps, rows))
-    assert [test for _, test in found] == ["t19", "t18", "t0", *(f"t{n}" for n in range(17, 10, -1))]
+    (tmp_path / "durations").write_text("\n".join(map(json.dumps, rows)))
+    words = [sys.executable, "-I", "-S", ROOT / ".ci" / "slowest.py", tmp_path / "durations"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    names = [line.split()[-1] for line in done.stdout.splitlines()]
+    assert names == ["t19", "t18", "t0", *(f"t{n}" for n in range(17, 10, -1))]
 
 
 def packages(monkeypatch, path):

@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 import yaml
 
-import loaded_ansible
+from command_line import loaded_ansible
 from tagloom import platforms
 from tagloom.adapters.ssh import Access, SshSwitch
 from tagloom.apply import playbook

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from command_line.terminal import Terminal
 from fabrics import make_fabric
 from tagloom import pipeline, platforms
 from tagloom.apply.playbook import Ansible
@@ -20,7 +21,6 @@ from tagloom.lab import process
 from tagloom.lab.device import Quirks
 from tagloom.lab.directory import Order
 from tagloom.share import share_directory
-from terminal import Terminal
 
 SHARE = share_directory()
 TEMPLATES = SHARE / "templates"

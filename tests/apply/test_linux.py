@@ -9,6 +9,7 @@ from dataclasses import asdict
 import pytest
 import yaml
 
+from command_line.terminal import Terminal
 from tagloom.adapters.shell import LinuxSwitch
 from tagloom.adapters.ssh import Access
 from tagloom.apply.playbook import ansible_environment, inventory_source
@@ -19,7 +20,6 @@ from tagloom.lab.manners import MANNERS
 from tagloom.platforms import load
 from tagloom.render import parse_configuration
 from tagloom.share import share_directory
-from terminal import Terminal
 
 pytestmark = pytest.mark.slow
 

@@ -6,6 +6,7 @@ from dataclasses import asdict
 import pytest
 import yaml
 
+from command_line.terminal import Terminal
 from tagloom.adapters.routeros import RouterOsSwitch
 from tagloom.adapters.ssh import Access
 from tagloom.errors import DeviceError
@@ -15,7 +16,6 @@ from tagloom.lab.manners import MANNERS
 from tagloom.observe.address_pages import learnt_on_page
 from tagloom.platforms import load
 from tagloom.render import parse_configuration
-from terminal import Terminal
 
 pytestmark = pytest.mark.slow
 

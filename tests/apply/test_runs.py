@@ -17,7 +17,8 @@ from pathlib import Path
 
 import pytest
 
-import commands
+from command_line import commands
+from command_line.terminal import HEARS_INTERRUPTS
 from fabrics import make_fabric
 from tagloom import pipeline, platforms
 from tagloom.adapters.connect import connect
@@ -34,7 +35,6 @@ from tagloom.records.change import difference
 from tagloom.records.switch_state import SwitchEditor
 from tagloom.render import render_commands
 from tagloom.share import share_directory
-from terminal import HEARS_INTERRUPTS
 from thinned import few
 from waiting import until
 

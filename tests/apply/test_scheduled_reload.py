@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-import commands
+from command_line import commands
 from fabrics import make_fabric
 from tagloom import pipeline, platforms
 from tagloom.adapters.connect import connect

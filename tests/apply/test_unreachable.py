@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import loaded_ansible
+from command_line import loaded_ansible
 from fabrics import make_fabric
 from tagloom.apply.outcomes import Fault
 from tagloom.apply.playbook import Ansible

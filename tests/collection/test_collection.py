@@ -12,9 +12,9 @@ import pytest
 import yaml
 
 import needs
+from command_line.terminal import Terminal
 from fabrics import ROOT
 from tagloom import __version__
-from terminal import Terminal
 
 MODULES = {"build": "tagloom_apply", "push": "tagloom_apply", "outcome": "tagloom_apply", "fetch": "tagloom_read"}
 

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from command_line.terminal import HEARS_INTERRUPTS
 from fabrics import ROOT
 from recorded import faults_of
 from settle_marks import KEPT, PAGE, page_of
@@ -33,7 +34,6 @@ from tagloom.platforms.grammar import Grammar
 from tagloom.read.transcript_file import read_transcript
 from tagloom.records.fabric import Fabric, Host, Link, Switch
 from tagloom.records.transcript import HELP, SHOW, Page, Transcript
-from terminal import HEARS_INTERRUPTS
 from thinned import few
 from waiting import until
 

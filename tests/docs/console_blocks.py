@@ -19,7 +19,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import commands
+from command_line import commands
 from fabrics import ROOT
 from stages import STAGES
 from tagloom.lab import process

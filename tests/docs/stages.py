@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import build_collection
 
+from command_line.terminal import Terminal
 from fabrics import ROOT
 from key_login import KeyLogin
 from needs import require
@@ -19,7 +20,6 @@ from served_netbox import TOKEN, answers, served
 from tagloom.lab import process
 from tagloom.measure import namespaces
 from tagloom.measure.ends import in_namespace
-from terminal import Terminal
 
 RACK = {"inventory/testbed": "inventory/lab", "inventory/rack": "inventory/lab"}
 MPI = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "OMPI_MCA_rmaps_base_oversubscribe")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import yaml
 
-import commands
+from command_line import commands
 from tagloom import platforms
 from tagloom.adapters.connect import connect
 from tagloom.adapters.ssh import Access

@@ -6,7 +6,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixed_fabrics import a_mixed_fabric
+from fabrics import random_mixed
 from tagloom.platforms import of
 from tagloom.platforms.factory import factory
 from tagloom.records.carrier import Carrier, carriers
@@ -72,7 +72,7 @@ def carrier_of(states, link):
 @given(st.integers(0, 2**32))
 def test_the_carrier_of_every_link_is_that_of_its_cables(seed):
     chance = random.Random(seed)
-    fabric = a_mixed_fabric(chance)
+    fabric = random_mixed(chance)
     states = some_states(fabric, chance)
     expected = [carrier_of(states, link) for link in fabric.links]
     assert carriers(fabric, states).tolist() == expected

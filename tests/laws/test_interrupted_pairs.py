@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from fabrics import make_irregular
-from mixed_fabrics import stops
+from sending import stops
 from tagloom import platforms
 from tagloom.lab.dataplane import Dataplane
 from tagloom.operate.interrupting import interrupted_at_once

@@ -11,11 +11,11 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from command_line.terminal import Terminal
 from fabrics import ROOT
 from judges.ibdm import credit_loop, write_subnet
 from tagloom.pipeline import prove_paths, prove_tables
 from tagloom.verify.forbidden_turns import fewest_to_remove
-from terminal import Terminal
 
 RING = ROOT / "tests" / "data" / "infiniband" / "ring"
 CLOS = ROOT / "tests" / "data" / "routes" / "clos.csv"

@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixed_fabrics import a_mixed_fabric, stops
+from fabrics import random_mixed
+from sending import stops
 from tagloom.errors import PlanError
 from tagloom.records.carrier import Carrier, carriers
 from tagloom.records.change import Cell, Change
@@ -52,7 +53,7 @@ def a_line(chance, fabric, s, held):
 def a_wave(seed):
     """Return a fabric, its states, and some lines of each switch, as lists of changes; None if it cannot be planned."""
     chance = random.Random(seed)
-    fabric = a_mixed_fabric(chance)
+    fabric = random_mixed(chance)
     try:
         state = dict(weave(fabric, route(fabric, "auto", "fixed"), "fixed").state)
     except PlanError:

@@ -9,7 +9,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from fabrics import ROOT, make_fabric
-from line_by_line import line_by_line
+from sending import line_by_line
 from tagloom import pipeline
 from tagloom.errors import InputError, PlanError
 from tagloom.graph.network_loads import network_loads

@@ -10,7 +10,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from fabrics import make_fabric
-from line_by_line import line_by_line
+from sending import line_by_line
 from tagloom import platforms
 from tagloom.errors import InputError, PlanError
 from tagloom.lab.dataplane import UNTAGGED, Dataplane

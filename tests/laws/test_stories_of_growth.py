@@ -11,8 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from fabrics import ROOT, make_fabric
-from steps_of_growth import step, switch_comes
+from fabrics import ROOT, make_fabric, random_step, switch_comes
 from tagloom import pipeline
 from tagloom.errors import PlanError
 from tagloom.verify import verify
@@ -33,7 +32,7 @@ def stories(draw):
     new = old
     chance = draw(st.randoms(use_true_random=False))
     for _ in range(draw(st.integers(1, 3))):
-        new, _ = step(new, chance)
+        new, _ = random_step(new, chance)
     return old, new
 
 
@@ -53,7 +52,7 @@ def stories_beside_dead_switches(draw):
         new, old = old, more
     name = (new if how == "comes" else old).switches[dead].name
     for _ in range(draw(st.integers(0, 2))):
-        new, _ = step(new, chance)
+        new, _ = random_step(new, chance)
     down = [each.with_switches_down({each.index[name]} if name in each.index else set()) for each in (old, new)]
     assume(all(holds_together(each) for each in down))
     return *down, name

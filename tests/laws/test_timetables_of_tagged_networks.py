@@ -11,7 +11,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from fabrics import ROOT, make_fabric
-from line_by_line import line_by_line
+from sending import line_by_line
 from tagloom import pipeline
 from tagloom.errors import PlanError
 from tagloom.lab.dataplane import Dataplane

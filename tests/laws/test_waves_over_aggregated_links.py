@@ -9,7 +9,8 @@ from functools import partial
 
 import pytest
 
-from mixed_fabrics import MODEL, a_mixed_fabric, everything_arrives, make_mixed, mixtures, slower, stops
+from fabrics import MIXED_MODEL, make_mixed, random_mixed, with_link_speeds
+from sending import everything_arrives, mixtures, stops
 from tagloom import platforms
 from tagloom.errors import PlanError
 from tagloom.pipeline import rollout
@@ -31,7 +32,7 @@ def planned(fabric, method="auto", assignment="fixed"):
 def a_plan(fabric, chance):
     """Plan with some links off and some slow, in any way that there is; None where the rest is not connected."""
     off = {i for i in range(len(fabric.links)) if chance.random() < 0.3}
-    less = slower(fabric.with_links_down(off), [chance.choice([0, 0, 0, 100]) for _ in fabric.links])
+    less = with_link_speeds(fabric.with_links_down(off), [chance.choice([0, 0, 0, 100]) for _ in fabric.links])
     if not less.reached(0).all():
         return None
     try:
@@ -68,7 +69,7 @@ def arbitrary_waves(seed, count, most):
     chance = random.Random(seed)
     good = bad = judged = idly = 0
     while good + bad < count:
-        fabric = a_mixed_fabric(chance)
+        fabric = random_mixed(chance)
         before = a_plan(fabric, chance)
         if before is None:
             continue
@@ -97,7 +98,7 @@ def some_rollouts(seed, count, most):
     chance = random.Random(seed)
     made = cabled = refused = 0
     while made + refused < count:
-        fabric = a_mixed_fabric(chance, most=4)
+        fabric = random_mixed(chance, most=4)
         before, after = a_plan(fabric, chance), a_plan(fabric, chance)
         if before is None or after is None:
             continue
@@ -120,7 +121,7 @@ def some_rollouts(seed, count, most):
 
 
 def sent(held, wanted):
-    return [changes for _, changes in line_changes(platforms.load(MODEL), difference(held, wanted), held)]
+    return [changes for _, changes in line_changes(platforms.load(MIXED_MODEL), difference(held, wanted), held)]
 
 
 def test_a_wave_of_lines_on_cables_is_proven_only_where_frames_arrive_in_every_mixture():

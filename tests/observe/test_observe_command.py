@@ -14,6 +14,7 @@ import netmiko
 import pytest
 import yaml
 
+from command_line.terminal import HEARS_INTERRUPTS
 from fabrics import ROOT
 from loopback import served, switch
 from tagloom.cli import main
@@ -21,7 +22,6 @@ from tagloom.lab import process
 from tagloom.lab.directory import Order
 from tagloom.read import read_fabric
 from tagloom.records.switch_state import SwitchEditor
-from terminal import HEARS_INTERRUPTS
 from waiting import until
 
 

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
+from command_line.terminal import Terminal
 from tagloom.lab import process
 from tagloom.pipeline import parse
 from tagloom.platforms.port_names import port_name
 from tagloom.read import read_fabric
 from tagloom.read.active_tree import read_active_tree
-from terminal import Terminal
 
 GATEWAY = ", ".join(f'"00:1e:c9:00:01:{n:02x}"' for n in range(12))
 RING = f"""name: rack

@@ -7,8 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from fabrics import ROOT
-from heard import heard
-from line_by_line import line_by_line
+from sending import delivered, line_by_line
 from tagloom import pipeline
 from tagloom.graph.paths import path_lengths
 from tagloom.lab.dataplane import Dataplane
@@ -63,7 +62,7 @@ def with_pulled(fabric, state, pulled=None):
     plane = Dataplane(fabric, state)
     if pulled is not None:
         plane.break_off({}, {(fabric.links[pulled].a, fabric.links[pulled].a_port): "pulled"})
-    return heard(fabric, plane)
+    return delivered(fabric, plane)
 
 
 @pytest.mark.parametrize(CASE, few(SHAPES, 0, 1, 2))

@@ -7,8 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from fabrics import ROOT
-from heard import heard
-from line_by_line import line_by_line
+from sending import delivered, line_by_line
 from tagloom import pipeline
 from tagloom.lab.dataplane import Dataplane
 from tagloom.operate.repair_detour import detour_for, detour_wave, rejoin_waves
@@ -46,7 +45,7 @@ def with_dead(fabric, state, dead=""):
     """Return what is heard, where a switch is dead or none is; a frame that is flooded is none that arrives."""
     plane = Dataplane(fabric, state)
     plane.break_off({dead: "dead"} if dead else {}, {})
-    return heard(fabric, plane, flooded=False)
+    return delivered(fabric, plane, flooded=False)
 
 
 def led(fabric, waves, chance, dead=""):

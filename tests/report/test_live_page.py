@@ -12,6 +12,7 @@ from dataclasses import replace
 import pytest
 from browser import Browser
 
+from command_line.terminal import HEARS_INTERRUPTS
 from fabrics import make_fabric
 from tagloom import platforms
 from tagloom.adapters.history import History
@@ -20,7 +21,6 @@ from tagloom.operate.clock_document import written
 from tagloom.read import format_fabric
 from tagloom.records.observation import Counters, Observation
 from tagloom.records.timetable import ClockStatus
-from terminal import HEARS_INTERRUPTS
 from waiting import until
 
 RING = make_fabric("ring", 4, model="powerconnect-5324")

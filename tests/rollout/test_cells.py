@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from test_wave_proof import MODEL, two_switches
 
-from mixed_fabrics import make_mixed
+from fabrics import make_mixed
 from tagloom import platforms
 from tagloom.pipeline.proving import proof_services
 from tagloom.records.change import PORT_CELLS, Cell, Change, apply_changes, difference

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from fabrics import make_fabric, make_irregular
-from mixed_fabrics import stops
+from sending import stops
 from tagloom import pipeline, platforms
 from tagloom.errors import PlanError
 from tagloom.lab.dataplane import UNTAGGED, Dataplane

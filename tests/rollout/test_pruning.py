@@ -10,7 +10,7 @@ import pytest
 from test_greenfield import MODEL, a_fabric, blocked_words, build_of
 
 from fabrics import ROOT, make_fabric
-from line_by_line import line_by_line
+from sending import line_by_line
 from tagloom import pipeline, platforms
 from tagloom.errors import PlanError
 from tagloom.lab.dataplane import Dataplane

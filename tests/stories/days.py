@@ -21,6 +21,7 @@ from pathlib import Path
 
 import networkx as nx
 
+from command_line.terminal import Terminal
 from fabrics import ROOT
 from holding import context
 from tagloom import platforms
@@ -42,7 +43,6 @@ from tagloom.records.change import difference
 from tagloom.records.ownership import overlay
 from tagloom.records.timetable import Watch
 from tagloom.render import parse
-from terminal import Terminal
 
 MIDNIGHT = datetime(2026, 11, 20, 0, 0, tzinfo=UTC).timestamp()
 DAY, LOOK = 86_400.0, 900.0  # seconds; how often it looks, at the clock and at what is dead

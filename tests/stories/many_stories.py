@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict
 from pathlib import Path
 
-import commands
+from command_line import commands
 from tagloom.errors import TagloomError
 
 

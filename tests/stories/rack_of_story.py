@@ -9,8 +9,8 @@ from functools import partial
 import networkx as nx
 import yaml
 
-import commands
 import open_sessions
+from command_line import commands
 from fabrics import ROOT
 from tagloom import pipeline, platforms
 from tagloom.adapters.connect import connect

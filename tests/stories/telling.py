@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 
 import networkx as nx
 
-from fabrics import make_fabric, make_irregular
-from steps_of_growth import step
+from fabrics import make_fabric, make_irregular, random_step
 from tagloom import platforms
 from tagloom.records.fabric import Fabric, Host
 
@@ -118,7 +117,7 @@ def changed(chance, every):
     for _ in range(TRIES):
         fabric, names = renamed(every[-1], chance) if chance.random() < 0.12 else (every[-1], ())
         for _ in range(chance.randint(0 if names else 1, 2)):
-            fabric, name = step(fabric, chance)
+            fabric, name = random_step(fabric, chance)
             names = (*names, name)
         fabric = boxed(fabric, gone, chance)
         if names and len(fabric.switches) <= 9 and united([*every, fabric]) and not rings_to_come([*every, fabric]):

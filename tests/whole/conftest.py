@@ -2,11 +2,11 @@
 
 import pytest
 
+from command_line.terminal import Terminal
 from tagloom import pipeline
 from tagloom.lab import process
 from tagloom.read import read_fabric
 from tagloom.verify import verify
-from terminal import Terminal
 
 
 class Repaired(Terminal):

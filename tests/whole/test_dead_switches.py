@@ -6,13 +6,13 @@ import re
 import paramiko
 import pytest
 
-from commands import run
+from command_line.commands import run
+from command_line.terminal import Terminal
 from tagloom import platforms
 from tagloom.lab import process
 from tagloom.read import read_fabric
 from tagloom.records.switch_state import Membership
 from tagloom.render import read_state
-from terminal import Terminal
 from thinned import few
 
 pytestmark = pytest.mark.slow

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from command_line.terminal import Terminal
 from tagloom import platforms
 from tagloom.lab import process
 from tagloom.lab.dataplane import Dataplane
@@ -12,7 +13,6 @@ from tagloom.platforms.factory import factory_state
 from tagloom.read import read_fabric
 from tagloom.records.fabric import Host, Link, Switch
 from tagloom.records.switch_state import FlowControl
-from terminal import Terminal
 
 pytestmark = pytest.mark.slow
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
+from command_line.terminal import Terminal
 from tagloom import pipeline
 from tagloom.lab import process
 from tagloom.read import read_fabric
 from tagloom.read.fabric_text import format_fabric
-from terminal import Terminal
 
 pytestmark = pytest.mark.slow
 

@@ -4,9 +4,9 @@ import shlex
 
 import pytest
 
+from command_line.terminal import Terminal, without_waits
 from tagloom.lab import process
 from tagloom.read import read_fabric
-from terminal import Terminal, without_waits
 
 pytestmark = pytest.mark.slow
 

@@ -2,10 +2,10 @@
 
 import pytest
 
+from command_line.terminal import Terminal
 from tagloom import pipeline
 from tagloom.lab import process
 from tagloom.read import read_fabric
-from terminal import Terminal
 
 pytestmark = pytest.mark.slow
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from command_line.terminal import Terminal
 from tagloom.read import read_fabric
-from terminal import Terminal
 
 CARD, PLACE = 0xF1, ("s1", "g10")  # of h1 and h3 on the rack
 

@@ -2,13 +2,13 @@
 
 import pytest
 
+from command_line.terminal import Terminal
 from fabrics import make_fabric
 from tagloom.errors import PlanError
 from tagloom.lab import process
 from tagloom.operate.waves import refuse_invented_addresses
 from tagloom.read.fabric_file import parse_fabric
 from tagloom.read.fabric_text import format_fabric
-from terminal import Terminal
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from command_line.terminal import HEARS_INTERRUPTS, Terminal
 from fabrics import ROOT
 from tagloom.apply.journal import Journal
 from tagloom.apply.lock import FabricLock
@@ -21,7 +22,6 @@ from tagloom.lab import process
 from tagloom.operate.backup import DailyBackups
 from tagloom.platforms.secrets import scrub
 from tagloom.read import read_fabric
-from terminal import HEARS_INTERRUPTS, Terminal
 from waiting import until
 
 pytestmark = pytest.mark.slow

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from command_line.terminal import Terminal
 from tagloom.lab import process
 from tagloom.read import read_fabric
-from terminal import Terminal
 
 pytestmark = pytest.mark.slow
 

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from command_line.terminal import Terminal, without_waits
 from tagloom.lab import process
 from tagloom.lab.dataplane import Dataplane
 from tagloom.pipeline import parse
 from tagloom.read import read_fabric
 from tagloom.records.fabric import Host
-from terminal import Terminal, without_waits
 
 pytestmark = pytest.mark.slow
 

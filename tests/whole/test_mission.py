@@ -4,8 +4,8 @@ import shutil
 
 import pytest
 
+from command_line.terminal import Terminal
 from tagloom.lab import process
-from terminal import Terminal
 from thinned import few
 
 STEPS = (

@@ -2,11 +2,11 @@
 
 import pytest
 
+from command_line.terminal import Terminal
 from tagloom import pipeline
 from tagloom.lab import process
 from tagloom.lab.dataplane import Dataplane
 from tagloom.read import read_fabric
-from terminal import Terminal
 
 pytestmark = pytest.mark.slow
 

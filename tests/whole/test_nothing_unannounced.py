@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
+from command_line.terminal import Terminal, without_waits
 from tagloom.apply.playbook import ansible_environment
 from tagloom.lab import process
 from tagloom.share import share_directory
-from terminal import Terminal, without_waits
 
 pytestmark = pytest.mark.slow
 

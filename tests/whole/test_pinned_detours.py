@@ -2,8 +2,8 @@
 
 import pytest
 
+from command_line.terminal import Terminal
 from tagloom.lab import process
-from terminal import Terminal
 
 pytestmark = pytest.mark.slow
 

@@ -9,13 +9,13 @@ from contextlib import contextmanager
 
 import pytest
 
+from command_line.terminal import HEARS_INTERRUPTS, Terminal
 from tagloom.apply.abort import JOURNAL
 from tagloom.apply.journal import SAVED, Journal
 from tagloom.apply.run_states import DONE
 from tagloom.lab import process
 from tagloom.platforms.port_names import link_ends
 from tagloom.read import read_fabric
-from terminal import HEARS_INTERRUPTS, Terminal
 from waiting import until
 
 REPAIRED = ("dead_links", "dead_switches", "pairs_cut", "pairs_restored", "pairs_apart", "means")

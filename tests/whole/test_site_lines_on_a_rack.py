@@ -8,8 +8,8 @@ import sys
 import pytest
 import yaml
 
+from command_line.terminal import Terminal
 from tagloom.lab import process
-from terminal import Terminal
 
 pytestmark = pytest.mark.slow
 

@@ -1,7 +1,7 @@
 """Run ansible-playbook as a fork of a process that has loaded it: its own in all else, and without a second of loading.
 
-`begin` starts that process; commands that tests.commands runs ask it for what they would execute. Where the settings
-are not those that it was loaded with, or another program is asked for, that is executed. Tests that start `tagloom` or
+`begin` starts that process; what command_line.commands runs asks it for what it would execute. Where the settings are
+not those that it was loaded with, or another program is asked for, that is executed. Tests that start `tagloom` or
 Ansible as programs have all of it executed.
 """
 

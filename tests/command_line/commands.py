@@ -12,17 +12,17 @@ from multiprocessing import forkserver
 from pathlib import Path
 from subprocess import CompletedProcess
 
-import loaded_ansible
+from command_line import loaded_ansible
 
 FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(["loaded_tagloom"])
+FORKS.set_forkserver_preload(["command_line.loaded_tagloom"])
 
 
 @cache
 def start():
-    """Start the process that commands are forked from; it finds this folder, which Python 3.11 does not tell it."""
+    """Start the process that commands are forked from. PYTHONPATH leads it to `tests`, since Python 3.11 does not."""
     former = os.environ.get("PYTHONPATH")
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(Path(__file__).parent), former]))
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(Path(__file__).parents[1]), former]))
     forkserver.ensure_running()
     if former is None:
         del os.environ["PYTHONPATH"]

@@ -11,7 +11,7 @@ from pathlib import Path
 import tagloom
 from tagloom.cli import main
 
-ALSO = ("numba", "scipy.sparse.csgraph", "loaded_ansible")
+ALSO = ("numba", "scipy.sparse.csgraph", "command_line.loaded_ansible")
 
 
 def load():
