@@ -22,7 +22,7 @@ from fabrics import ROOT
 from tagloom.graph import kernel as compiled_loops
 from tagloom.lab import process as racks
 
-pytest_plugins = ["fixtures.golden", "fixtures.held_fabric", "fixtures.key_login", "fixtures.netbox"]
+pytest_plugins = ["fixtures.golden", "fixtures.held_fabric", "fixtures.netbox"]
 
 # What is loaded and collected is never garbage: looked through again and again, it costs a third of a start.
 gc.disable()
@@ -160,11 +160,13 @@ def pytest_collection_finish():
 
 @pytest.fixture(scope="session")
 def templates():
+    """Return the directory of the templates of all switch families."""
     return ROOT / "templates"
 
 
 @pytest.fixture(scope="session")
 def npb():
+    """Return the directory of traffic matrices of the NAS Parallel Benchmarks."""
     return ROOT / "tests" / "data" / "npb"
 
 
@@ -208,6 +210,16 @@ def run(capsys):
         return status, captured.out, captured.err
 
     return run
+
+
+@pytest.fixture
+def key_login(tmp_path):
+    """Run an SSH server on loopback that accepts the key in the test's directory."""
+    from fixtures.key_login import KeyLogin  # noqa: PLC0415 - asyncssh is heavy, and few tests log in
+
+    login = KeyLogin(tmp_path)
+    yield login
+    login.close()
 
 
 @pytest.fixture(scope="session")
