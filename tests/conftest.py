@@ -1,13 +1,16 @@
 """Templates and traffic matrices for every test; Hypothesis's profiles; campaigns and outside programs on request."""
 
 import gc
+import io
 import json
 import math
 import os
 import random
 import re
+import subprocess
+import sys
 import time
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 
 import pytest
@@ -16,9 +19,10 @@ from hypothesis.database import DirectoryBasedExampleDatabase
 
 import needs
 from fabrics import ROOT
-from golden_files import Golden
 from tagloom.graph import kernel as compiled_loops
 from tagloom.lab import process as racks
+
+pytest_plugins = ["fixtures.golden", "fixtures.held_fabric", "fixtures.netbox"]
 
 # What is loaded and collected is never garbage: looked through again and again, it costs a third of a start.
 gc.disable()
@@ -156,17 +160,14 @@ def pytest_collection_finish():
 
 @pytest.fixture(scope="session")
 def templates():
+    """Return the directory of the templates of all switch families."""
     return ROOT / "templates"
 
 
 @pytest.fixture(scope="session")
 def npb():
+    """Return the directory of traffic matrices of the NAS Parallel Benchmarks."""
     return ROOT / "tests" / "data" / "npb"
-
-
-@pytest.fixture(scope="session")
-def golden(pytestconfig):
-    return Golden(update=pytestconfig.option.update_golden)
 
 
 @pytest.fixture(scope="session")
@@ -228,3 +229,47 @@ def run(capsys):
         return status, captured.out, captured.err
 
     return run
+
+
+@pytest.fixture
+def key_login(tmp_path):
+    """Run an SSH server on loopback that accepts the key in the test's directory."""
+    from fixtures.key_login import KeyLogin  # noqa: PLC0415 - asyncssh is heavy, and few tests log in
+
+    login = KeyLogin(tmp_path)
+    yield login
+    login.close()
+
+
+@pytest.fixture(scope="session")
+def check_certificate():
+    """Return what runs the stand-alone checker on a build with the standard library alone: (exit status, output)."""
+
+    def check_certificate(build):
+        words = [sys.executable, "-I", "-S", ROOT / "tooling" / "check_certificate.py", build]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    return check_certificate
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory, npb):
+    """Return a directory with a plan, settings for the night, the rollout between them and a timetable."""
+    from tagloom.cli import main  # noqa: PLC0415 - as above
+
+    home = tmp_path_factory.mktemp("report")
+    choose = ["regulate", home / "f.yml", "--traffic", npb / "lu.S.16.matrix.csv", "--method", "greedy"]
+    commands = [
+        ["new", "torus", "--dims", "4", "4", "--parallel", "2", "-o", home / "f.yml"],
+        ["plan", home / "f.yml", "-o", home / "b0"],
+        [*choose, "--levels", "off,100", "-o", home / "night.json"],
+        ["plan", home / "f.yml", "--settings", home / "night.json", "--previous", home / "b0", "-o", home / "b1"],
+        ["rollout", home / "b0", home / "b1", "-o", home / "to-night"],
+    ]
+    with redirect_stdout(io.StringIO()):
+        for words in commands:
+            assert main([str(word) for word in words]) == 0
+    rules = '- {when: "30 6 * * *", settings: all-on}\n- {when: "0 20 * * *", settings: night.json}\n'
+    (home / "day.yml").write_text(rules)
+    return home

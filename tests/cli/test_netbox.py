@@ -9,7 +9,6 @@ import pynetbox
 import pytest
 
 import needs
-from served_netbox import ANSWERS, TOKEN, answers, served
 from tagloom.read import read_fabric
 
 EXPECTED = """\
@@ -37,13 +36,6 @@ REMARKS = {
 }
 
 
-@pytest.fixture
-def netbox(monkeypatch):
-    monkeypatch.setenv("TAGLOOM_NETBOX_TOKEN", TOKEN)
-    with served() as running:
-        yield running
-
-
 def test_switches_links_hosts_and_addresses_become_a_fabric_file(run, netbox, tmp_path, monkeypatch):
     """Through a patch panel, aggregated, shut, slower; what leads nowhere keeps its port for itself."""
     monkeypatch.setattr("tagloom.adapters.netbox.PAGE_OBJECTS", 5)
@@ -59,18 +51,18 @@ def test_switches_links_hosts_and_addresses_become_a_fabric_file(run, netbox, tm
     assert run("plan", tmp_path / "f.yml", "-o", tmp_path / "b")[0] == 0
 
 
-def test_a_directory_of_answers_gives_the_same_file_as_the_netbox(run, netbox):
-    assert run("import", ANSWERS)[1] == run("import", netbox.url)[1]
+def test_a_directory_of_answers_gives_the_same_file_as_the_netbox(run, netbox, netbox_answers):
+    assert run("import", netbox_answers)[1] == run("import", netbox.url)[1]
 
 
-def test_the_token_is_shown_nowhere_and_goes_to_no_other_server(run, netbox, monkeypatch):
-    with served() as other:
-        netbox.next = other.url
-        monkeypatch.setattr("tagloom.adapters.netbox.PAGE_OBJECTS", 5)
-        status, _, err = run("import", netbox.url)
-        assert status == 3
-        assert "another server" in err
-        assert other.asked == []
+def test_the_token_is_shown_nowhere_and_goes_to_no_other_server(run, netbox, serve_netbox, monkeypatch):
+    other = serve_netbox()
+    netbox.next = other.url
+    monkeypatch.setattr("tagloom.adapters.netbox.PAGE_OBJECTS", 5)
+    status, _, err = run("import", netbox.url)
+    assert status == 3
+    assert "another server" in err
+    assert other.asked == []
     monkeypatch.setenv("TAGLOOM_NETBOX_TOKEN", "nbt_wrong.secret")
     status, out, err = run("import", netbox.url, "--json")
     assert status == 3
@@ -89,8 +81,8 @@ def test_the_token_is_shown_nowhere_and_goes_to_no_other_server(run, netbox, mon
         ("https://[", "without login or query"),
     ],
 )
-def test_a_url_that_would_show_a_secret_is_refused(run, monkeypatch, url, why):
-    monkeypatch.setenv("TAGLOOM_NETBOX_TOKEN", TOKEN)
+@pytest.mark.usefixtures("netbox_token")
+def test_a_url_that_would_show_a_secret_is_refused(run, url, why):
     status, out, err = run("import", url, "--json", "--filter", "no")
     assert status == 2
     assert why in err
@@ -103,33 +95,32 @@ def test_what_is_asked_speaks_http(run, tmp_path):
     assert "expected a build made by tagloom plan" in err, "with all else that is wrong"
 
 
-def test_every_fault_of_what_netbox_says_is_told_at_once(run, monkeypatch, tmp_path):
-    monkeypatch.setenv("TAGLOOM_NETBOX_TOKEN", TOKEN)
-    objects = answers()
-    for device in objects["devices"]:
+def test_every_fault_of_what_netbox_says_is_told_at_once(run, serve_netbox, netbox_objects, tmp_path):
+    for device in netbox_objects["devices"]:
         if device["name"] == "s3":
             device["device_type"] |= {"model": "Ice Cube 9", "slug": "ice-cube-9"}
-    for each in objects["interfaces"]:
+    for each in netbox_objects["interfaces"]:
         if (each["device"]["name"], each["name"]) == ("s1", "g1"):
             each["name"] = "g77"
         if each["device"]["name"] == "node1":
             each["mac_address"], each["mac_addresses"] = "01:00:5e:00:00:01", []
-    with served(objects) as netbox:
-        status, _, err = run("import", netbox.url, "-o", tmp_path / "f.yml")
-        assert status == 2
-        for where, actual in (("s3", "Dell Ice Cube 9"), ("node1", "01:00:5e:00:00:01"), ("s0:g1 - s1:g77", "'g77'")):
-            assert re.search(rf"^{netbox.url}: {where}: expected .*, actual {actual}$", err, re.MULTILINE)
-        assert not (tmp_path / "f.yml").exists()
-        status, _, err = run("import", netbox.url, "-o", tmp_path / "f.yml", "--model", "powerconnect-6248")
-        assert (status, "Ice Cube" in err) == (2, False)
+    netbox = serve_netbox(netbox_objects)
+    status, _, err = run("import", netbox.url, "-o", tmp_path / "f.yml")
+    assert status == 2
+    for where, actual in (("s3", "Dell Ice Cube 9"), ("node1", "01:00:5e:00:00:01"), ("s0:g1 - s1:g77", "'g77'")):
+        assert re.search(rf"^{netbox.url}: {where}: expected .*, actual {actual}$", err, re.MULTILINE)
+    assert not (tmp_path / "f.yml").exists()
+    status, _, err = run("import", netbox.url, "-o", tmp_path / "f.yml", "--model", "powerconnect-6248")
+    assert (status, "Ice Cube" in err) == (2, False)
 
 
-def test_a_cable_that_leads_to_no_port_of_the_kind_it_is_said_to_lead_to_is_left_out(run, tmp_path):
-    pages = answers()
-    plugged = next(each for each in pages["interfaces"] if (each["device"]["name"], each["name"]) == ("s0", "g1"))
+def test_a_cable_that_leads_to_no_port_of_the_kind_it_is_said_to_lead_to_is_left_out(run, netbox_objects, tmp_path):
+    plugged = next(
+        each for each in netbox_objects["interfaces"] if (each["device"]["name"], each["name"]) == ("s0", "g1")
+    )
     assert plugged["connected_endpoints_type"] == "dcim.interface"
     plugged["connected_endpoints"] = []
-    for name, page in pages.items():
+    for name, page in netbox_objects.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(page))
     status, out, err = run("import", tmp_path, "-o", tmp_path / "f.yml")
     assert status == 1, err
@@ -151,9 +142,9 @@ def test_damaged_answers_are_told_by_file_and_key(run, tmp_path):
 
 
 @pytest.fixture
-def build(run, tmp_path):
+def build(run, netbox_answers, tmp_path):
     """Return a build of what the NetBox has, a link of it off."""
-    assert run("import", ANSWERS, "-o", tmp_path / "f.yml")[0] == 1
+    assert run("import", netbox_answers, "-o", tmp_path / "f.yml")[0] == 1
     assert run("plan", tmp_path / "f.yml", "--off", "s0:g1", "-o", tmp_path / "b")[0] == 0
     return tmp_path / "b"
 

@@ -14,9 +14,9 @@ import build_collection
 
 from command_line.terminal import Terminal
 from fabrics import ROOT
-from key_login import KeyLogin
+from fixtures.key_login import KeyLogin
+from fixtures.netbox import TOKEN, served
 from needs import require
-from served_netbox import TOKEN, answers, served
 from tagloom.lab import process
 from tagloom.measure import namespaces
 from tagloom.measure.ends import in_namespace
@@ -92,7 +92,7 @@ def foreign(directory):
 @contextmanager
 def netbox(_directory):
     """A NetBox on loopback, that answers as a real one did."""
-    with served(answers()) as running:
+    with served() as running:
         yield Stage({"https://netbox.example": running.url, "nbt_...": TOKEN}, {"TAGLOOM_NETBOX_TOKEN": TOKEN})
 
 

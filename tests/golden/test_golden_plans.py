@@ -3,7 +3,7 @@
 import pytest
 
 from fabrics import make_fabric
-from golden_files import Golden
+from fixtures.golden import Golden
 from tagloom import pipeline
 
 CASES = [

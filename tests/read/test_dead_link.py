@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from checker import check
 from fabrics import make_fabric
 from tagloom import pipeline
 from tagloom.read.fabric_file import parse_fabric
@@ -31,7 +30,9 @@ def test_it_reads_back_as_written_and_stays_dead_where_all_links_are_wanted_up(f
 
 
 @pytest.mark.parametrize("assignment", ["fixed", "renamed"])
-def test_the_plan_proves_without_it_and_leaves_its_ports_open_in_no_vlan(fabric, templates, assignment, tmp_path):
+def test_the_plan_proves_without_it_and_leaves_its_ports_open_in_no_vlan(
+    fabric, templates, assignment, tmp_path, check_certificate
+):
     build, proof, texts = pipeline.plan(fabric, templates, assignment=assignment)
     assert (proof.proven, proof.reachable_pairs) == (True, 72)
     for link, a, a_port, b, b_port in fabric.cables.tolist():
@@ -42,7 +43,7 @@ def test_the_plan_proves_without_it_and_leaves_its_ports_open_in_no_vlan(fabric,
                 assert (held.membership[:, port - 1] == Membership.NONE).all()
     assert not links_on(fabric, build.state)[0]
     pipeline.write_build(build, proof, texts, tmp_path / "b")
-    assert check(tmp_path / "b")[0] == 0
+    assert check_certificate(tmp_path / "b")[0] == 0
 
 
 def test_no_pair_works_over_it_and_none_is_kept_whatever_its_ports_are(fabric, templates):

@@ -10,7 +10,6 @@ import pytest
 from test_run_rack import FastClock
 
 from fabrics import ROOT, make_fabric
-from holding import context
 from tagloom.adapters.clock_metrics import ClockMetrics
 from tagloom.adapters.snmp import Snmp
 from tagloom.adapters.timetable_memory import TimetableMemory
@@ -70,14 +69,14 @@ def together(lab, couple):
 
 
 @contextlib.contextmanager
-def controlled(home, memory, clock, told, statuses):
+def controlled(home, hold_fabric, memory, clock, told, statuses):
     lab = home / "lab"
     fabric, table = fabric_of(lab), read_timetable(home / "day.yml")
     settings = read_snmp_settings(lab / "snmp.yml", {}, None)
     agents = settings.agents(fabric)
     with Snmp(settings.credentials, in_flight=8, timeout=1.0, retries=2) as snmp:
         controller = TimetableController(
-            *(fabric, table, Site(lab, ROOT, dict(os.environ), f"run{len(statuses)}"), context, home / "state"),
+            *(fabric, table, Site(lab, ROOT, dict(os.environ), f"run{len(statuses)}"), hold_fabric, home / "state"),
             *(memory, clock, Watch(1e9, 1e8, 600, table.dwell_seconds), LoadProbe(agents, snmp.ask), None),
             lambda at, text: told.append(f"{datetime.fromtimestamp(at, UTC):%H:%M} {text}"),
             statuses.append,
@@ -91,7 +90,7 @@ def controlled(home, memory, clock, told, statuses):
         yield controller
 
 
-def test_paths_follow_a_day_of_shifting_traffic_and_no_frame_is_lost(home):
+def test_paths_follow_a_day_of_shifting_traffic_and_no_frame_is_lost(home, hold_fabric):
     lab, told, statuses, shared = home / "lab", [], [], []
 
     def begin(_):
@@ -104,7 +103,10 @@ def test_paths_follow_a_day_of_shifting_traffic_and_no_frame_is_lost(home):
         clock = BusyClock(MIDNIGHT + begins * HOUR, [(MIDNIGHT + hour * HOUR, what) for hour, what in actions])
         clock.lab = lab
         with contextlib.closing(TimetableMemory(home / "state.db")) as memory:
-            with controlled(home, memory, clock, told, statuses) as controller, pytest.raises(KeyboardInterrupt):
+            with (
+                controlled(home, hold_fabric, memory, clock, told, statuses) as controller,
+                pytest.raises(KeyboardInterrupt),
+            ):
                 controller.run()
             return memory.standing()
 

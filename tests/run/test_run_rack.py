@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from fabrics import ROOT
-from holding import context
 from tagloom.adapters.snmp import Snmp
 from tagloom.adapters.timetable_memory import TimetableMemory
 from tagloom.apply.site import Site
@@ -67,7 +66,7 @@ def home(tmp_path_factory):
     process.down(home / "lab")
 
 
-def test_links_go_off_by_the_clock_come_on_with_load_and_a_restart_knows(home):
+def test_links_go_off_by_the_clock_come_on_with_load_and_a_restart_knows(home, hold_fabric):
     lab = home / "lab"
     fabric = fabric_of(lab)
     settings = read_snmp_settings(lab / "snmp.yml", {}, None)
@@ -86,7 +85,7 @@ def test_links_go_off_by_the_clock_come_on_with_load_and_a_restart_knows(home):
     def controller(memory, *actions):
         site = Site(lab, ROOT, dict(os.environ), f"run{len(statuses)}")
         return TimetableController(
-            *(fabric, read_timetable(home / "day.yml"), site, context, home / "state", memory),
+            *(fabric, read_timetable(home / "day.yml"), site, hold_fabric, home / "state", memory),
             FastClock(EVENING, actions),
             *(Watch(1e-7, 1e-8, hold_seconds=600, dwell_seconds=60), LoadProbe(agents, snmp.ask)),
             Jobs(home / "requests", home / "profiles"),

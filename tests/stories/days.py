@@ -23,7 +23,7 @@ import networkx as nx
 
 from command_line.terminal import Terminal
 from fabrics import ROOT
-from holding import context
+from fixtures.held_fabric import held_fabric
 from tagloom import platforms
 from tagloom.adapters.snmp import Snmp
 from tagloom.adapters.timetable_memory import TimetableMemory
@@ -234,7 +234,7 @@ class Days:
 
     def evening(self):
         """See that the journal and the switches agree."""
-        with context(self.site()) as here:
+        with held_fabric(self.site()) as here:
             unfinished = here.journal.unfinished(self.fabric.name)
             runs = what_runs(here)
         if unfinished is not None:
@@ -260,14 +260,21 @@ class Days:
             self.day.narrated.append(f"{datetime.fromtimestamp(at, UTC):%H:%M:%S} {text}")
 
         controller = TimetableController(
-            *(self.fabric, read_timetable(self.home / "day.yml"), self.site(), context, self.home / "state", memory),
+            *(
+                self.fabric,
+                read_timetable(self.home / "day.yml"),
+                self.site(),
+                held_fabric,
+                self.home / "state",
+                memory,
+            ),
             *(self.clock, Watch(dwell_seconds=60), None, None, tell, lambda _status: None),
             every_seconds=LOOK,
         )
         controller.repairs = RepairWatch(
             *("auto", self.fabric, lambda judged: observe_all(judged, agents, snmp.ask, PASSING)),
             lambda judged, names: observe_all(judged, agents, snmp.ask, CARRIER, names),
-            *(controller.next_site, context, self.clock.steady),
+            *(controller.next_site, held_fabric, self.clock.steady),
             *(lambda text: tell(self.clock.at, text), controller.note_decision, lambda _event: None),
             *(HOLD_SECONDS, LOOK),
         )

@@ -9,7 +9,6 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from checker import CHECKER, check
 from fabrics import ROOT, make_fabric
 from tagloom.cli import main
 from tagloom.graph.cycles import find_cycle, ranks
@@ -33,18 +32,18 @@ def make_build(directory, templates, name, model, assignment):
 @pytest.mark.parametrize("assignment", ["fixed", "renamed"])
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("name", FABRICS)
-def test_a_good_build_has_a_certificate_that_checks(tmp_path, templates, name, model, assignment):
-    status, said = check(make_build(tmp_path / "b", templates, name, model, assignment))
+def test_a_good_build_has_a_certificate_that_checks(tmp_path, templates, name, model, assignment, check_certificate):
+    status, said = check_certificate(make_build(tmp_path / "b", templates, name, model, assignment))
     assert (status, said[:4]) == (0, "yes:"), said
 
 
-def test_a_link_that_is_down_and_a_slow_one_check(tmp_path, templates):
+def test_a_link_that_is_down_and_a_slow_one_check(tmp_path, templates, check_certificate):
     extra = 'flow_control: "on"\nlinks:\n  - {ends: ["s0:g20", "s5:g20"], state: down}\n'
     extra += '  - {ends: ["s1:g20", "s6:g20"], speed: 100}\n'
     fabric = make_fabric("mesh", 4, 4, model="powerconnect-5324", extra=extra)
     build, proof, texts = plan(fabric, templates)
     write_build(build, proof, texts, tmp_path / "b")
-    assert check(tmp_path / "b")[0] == 0
+    assert check_certificate(tmp_path / "b")[0] == 0
 
 
 @pytest.fixture(scope="module")
@@ -84,31 +83,37 @@ EDITS = {
 
 
 @pytest.mark.parametrize(("model", "was", "now"), [(m, *edit) for m, edits in EDITS.items() for edit in edits])
-def test_an_edited_text_is_a_no(torus, model, was, now):
+def test_an_edited_text_is_a_no(torus, model, was, now, check_certificate):
     path = torus[model] / "configs" / "s0.cfg"
     text = path.read_text()
     assert was in text
     path.write_text(text.replace(was, now, 1))
     try:
-        status, said = check(torus[model])
+        status, said = check_certificate(torus[model])
     finally:
         path.write_text(text)
     assert (status, said[:3]) == (1, "no:"), said
 
 
-def edited_ranks(build, edit):
-    path = build / "plan.json"
-    before = path.read_text()
-    page = json.loads(before)
-    edit(page["certificate"]["ranks"])
-    path.write_text(json.dumps(page))
-    try:
-        return check(build)
-    finally:
-        path.write_text(before)
+@pytest.fixture
+def edited_ranks(check_certificate):
+    """Return what checks a build whose ranks a function has edited: (exit status, output)."""
+
+    def edited_ranks(build, edit):
+        path = build / "plan.json"
+        before = path.read_text()
+        page = json.loads(before)
+        edit(page["certificate"]["ranks"])
+        path.write_text(json.dumps(page))
+        try:
+            return check_certificate(build)
+        finally:
+            path.write_text(before)
+
+    return edited_ranks
 
 
-def test_every_rank_that_is_lowered_below_its_predecessors_is_a_no(torus):
+def test_every_rank_that_is_lowered_below_its_predecessors_is_a_no(torus, edited_ranks):
     build = torus["powerconnect-5324"]
     rows = json.loads((build / "plan.json").read_text())["certificate"]["ranks"]
     high = [at for at, (_, _, rank) in enumerate(rows) if rank]
@@ -119,7 +124,7 @@ def test_every_rank_that_is_lowered_below_its_predecessors_is_a_no(torus):
         assert "waits for" in said
 
 
-def test_a_rank_that_is_missing_is_a_no_and_one_of_no_channel_is_unreadable(torus):
+def test_a_rank_that_is_missing_is_a_no_and_one_of_no_channel_is_unreadable(torus, edited_ranks):
     build = torus["powerconnect-5324"]
     assert edited_ranks(build, lambda ranks: ranks.remove(max(ranks, key=lambda row: row[2])))[0] == 1
     assert edited_ranks(build, lambda ranks: ranks[0].__setitem__(0, "s0:g24"))[0] == 2
@@ -131,14 +136,14 @@ RANKS = ["Infinity", "-Infinity", "NaN", "1e400", "1e3", "9" * 5000, "-1", "true
 
 
 @pytest.mark.parametrize("rank", RANKS, ids=lambda rank: rank[:12])
-def test_a_rank_that_is_no_channel_s_is_one_plain_refusal(torus, rank):
+def test_a_rank_that_is_no_channel_s_is_one_plain_refusal(torus, rank, check_certificate):
     path = torus["powerconnect-5324"] / "plan.json"
     before = path.read_text()
     page = json.loads(before)
     page["certificate"]["ranks"][0][2] = "HERE"
     path.write_text(json.dumps(page).replace('"HERE"', rank))
     try:
-        status, said = check(torus["powerconnect-5324"])
+        status, said = check_certificate(torus["powerconnect-5324"])
     finally:
         path.write_text(before)
     assert (status, said[:12], said.count("\n")) == (2, "cannot read:", 1), said
@@ -154,24 +159,24 @@ def test_a_rank_that_is_no_channel_s_is_one_plain_refusal(torus, rank):
     ],
     ids=lambda text: text[:40],
 )  # fmt: skip
-def test_a_certificate_of_any_other_form_is_one_plain_refusal(torus, text):
+def test_a_certificate_of_any_other_form_is_one_plain_refusal(torus, text, check_certificate):
     path = torus["powerconnect-5324"] / "plan.json"
     before = path.read_text()
     path.write_text(text, "utf-8", "surrogateescape")
     try:
-        status, said = check(torus["powerconnect-5324"])
+        status, said = check_certificate(torus["powerconnect-5324"])
     finally:
         path.write_text(before)
     assert (status, said[:12], said.count("\n")) == (2, "cannot read:", 1), said
 
 
-def test_a_text_with_endless_vlans_is_a_no_at_once(torus):
+def test_a_text_with_endless_vlans_is_a_no_at_once(torus, check_certificate):
     build = torus["powerconnect-5324"]
     path = build / "configs" / "s0.cfg"
     text = path.read_text()
     path.write_text(text.replace("vlan 100-107", "vlan 100-99999999999", 1))
     try:
-        status, said = check(build)
+        status, said = check_certificate(build)
     finally:
         path.write_text(text)
     assert status, said
@@ -179,7 +184,9 @@ def test_a_text_with_endless_vlans_is_a_no_at_once(torus):
 
 @pytest.mark.kernel
 @pytest.mark.parametrize("assignment", ["fixed", "renamed"])
-def test_texts_over_a_link_that_is_declared_down_are_a_no_with_a_witness(tmp_path, assignment, capsys):
+def test_texts_over_a_link_that_is_declared_down_are_a_no_with_a_witness(
+    tmp_path, assignment, capsys, check_certificate
+):
     """The texts of the same cabling with all links up, judged against a file that says one of them is down."""
     dead = ROOT / "tests" / "data" / "cases" / "misc-dead-f.yml"
     whole = tmp_path / "f.yml"
@@ -196,7 +203,7 @@ def test_texts_over_a_link_that_is_declared_down_are_a_no_with_a_witness(tmp_pat
         capsys.readouterr()
         status = main(["verify", "--fabric", str(fabric), "--configs", str(build / "configs"), "--json"])
         page = json.loads(capsys.readouterr().out)
-        said = check(build)
+        said = check_certificate(build)
         found.append((status, said[0]))
         if status:
             assert any("declared down" in finding["actual"] + finding["expected"] for finding in page["findings"])
@@ -205,18 +212,18 @@ def test_texts_over_a_link_that_is_declared_down_are_a_no_with_a_witness(tmp_pat
     assert set(found) <= {(0, 0), (1, 1)}  # the link that nothing uses may as well be dead
 
 
-def test_a_build_that_cannot_be_read_is_2(tmp_path, templates):
-    assert check(tmp_path)[0] == 2
+def test_a_build_that_cannot_be_read_is_2(tmp_path, templates, check_certificate):
+    assert check_certificate(tmp_path)[0] == 2
     build = make_build(tmp_path / "b", templates, "mesh", "powerconnect-5324", "fixed")
     text = (build / "fabric.yml").read_text()
     (build / "fabric.yml").write_text(text.replace("mac:", "address:", 1))
-    status, said = check(build)
+    status, said = check_certificate(build)
     assert status == 2
     assert "not in the regular form" in said
 
 
 def test_the_checker_can_be_read_in_ten_minutes_and_needs_nobody():
-    text = CHECKER.read_text()
+    text = (ROOT / "tooling" / "check_certificate.py").read_text()
     assert len(text.splitlines()) < 150
     imported = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
     names = {n.name if isinstance(i, ast.Import) else i.module for i in imported for n in i.names}

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from checker import check
 from fabrics import ROOT, make_irregular
 from tagloom import pipeline
 from tagloom.errors import InputError
@@ -19,7 +18,9 @@ CASES = ROOT / "tests" / "data" / "cases"
 @pytest.mark.slow
 @pytest.mark.parametrize("assignment", ["fixed", "renamed"])
 @pytest.mark.parametrize(("case", "pairs"), [("crash1", 2), ("hostless", 2)])
-def test_it_plans_verifies_checks_renders_forecasts_and_reports(case, pairs, assignment, tmp_path, answer):
+def test_it_plans_verifies_checks_renders_forecasts_and_reports(
+    case, pairs, assignment, tmp_path, answer, check_certificate
+):
     fabric, build = tmp_path / "f.yml", tmp_path / "b"
     shutil.copy(CASES / f"{case}.yml", fabric)
     status, page = answer("plan", fabric, "-o", build, "--assignment", assignment)
@@ -28,7 +29,7 @@ def test_it_plans_verifies_checks_renders_forecasts_and_reports(case, pairs, ass
     for words in ((build,), ("--fabric", build / "fabric.yml", "--configs", build / "configs", "--what-if")):
         status, page = answer("verify", *words)
         assert (status, page["reachable_pairs"], page["findings"]) == (0, pairs, [])
-    assert check(build)[0] == 0
+    assert check_certificate(build)[0] == 0
     status, page = answer("predict", build, "--traffic", "pattern:uniform", "--seconds", 1)
     assert (status, page["lost_bytes"]) == (0, 0)
     assert page["watts_before"] > 0
@@ -55,14 +56,14 @@ def test_every_general_routing_plans_past_it(hosts, routing, assignment, prefer)
 
 
 @pytest.mark.parametrize("assignment", ["fixed", "renamed"])
-def test_a_spine_falls_asleep_and_wakes_by_rollouts(assignment, tmp_path, answer):
+def test_a_spine_falls_asleep_and_wakes_by_rollouts(assignment, tmp_path, answer, check_certificate):
     fabric = tmp_path / "f.yml"
     assert answer("new", "fat-tree", "--dims", 2, 4, 2, "-o", fabric)[0] == 0
     ends = [f"s13:g{n}" for n in range(1, 5)]  # one of the two at the top
     assert answer("plan", fabric, "-o", tmp_path / "awake", "--assignment", assignment)[0] == 0
     status, page = answer("plan", fabric, "-o", tmp_path / "asleep", "--assignment", assignment, "--off", *ends)
     assert (status, page["links_off"], page["unreachable_pairs"]) == (0, 4, 0)
-    assert check(tmp_path / "asleep")[0] == 0
+    assert check_certificate(tmp_path / "asleep")[0] == 0
     for old, new in (("awake", "asleep"), ("asleep", "awake")):
         status, page = answer("rollout", tmp_path / old, tmp_path / new, "-o", tmp_path / f"to-{new}")
         assert (status, page["peak_lost_pairs"]) == (0, 0)

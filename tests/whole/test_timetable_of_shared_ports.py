@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from fabrics import ROOT
-from holding import context
 from tagloom import pipeline
 from tagloom.adapters.timetable_memory import TimetableMemory
 from tagloom.apply.site import Site
@@ -50,7 +49,7 @@ class FastClock:
             raise KeyboardInterrupt
 
 
-def test_links_go_off_at_night_and_come_on_in_the_morning_without_a_cut(terminal):
+def test_links_go_off_at_night_and_come_on_in_the_morning_without_a_cut(terminal, hold_fabric):
     rows = [f"2026-11-20T{hour:02d}:00,h0,h2,{400e9 if 9 <= hour < 17 else 1e3}" for hour in range(24)]
     rows += [f"2026-11-20T{hour:02d}:00,h0@storage,h3,2000" for hour in range(24)]
     text = "# seconds: 3600\ntime,source,destination,bytes\n" + "\n".join(rows) + "\n"
@@ -70,7 +69,7 @@ def test_links_go_off_at_night_and_come_on_in_the_morning_without_a_cut(terminal
     table = read_timetable(Path(terminal.home / "week.yml"))
     with contextlib.closing(TimetableMemory(terminal.home / "state.db")) as memory:
         running = TimetableController(
-            *(fabric, table, Site(terminal.rack, ROOT, dict(os.environ), "run"), context, terminal.home, memory),
+            *(fabric, table, Site(terminal.rack, ROOT, dict(os.environ), "run"), hold_fabric, terminal.home, memory),
             FastClock(morning, [(morning + HOUR, look), (morning + 8 * HOUR, look), (morning + 24 * HOUR, look)]),
             *(Watch(dwell_seconds=60), None, None, lambda _at, text: told.append(text), lambda _status: None),
         )
