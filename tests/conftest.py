@@ -73,6 +73,10 @@ def pytest_configure(config):
     config.stash[ENDS] = time.monotonic() + 60 * config.option.minutes
     if config.option.judges:
         os.environ[needs.JUDGES] = "1"
+    if config.getoption("numprocesses", None):  # before any of them begins, so that all find it
+        from command_line.loaded import begin  # noqa: PLC0415 - it loads a third of tagloom
+
+        begin()
     left_out = re.findall(r"not (\w+)", config.option.markexpr)
     for marker, module, name in (("kernel", compiled_loops, "_compile"), ("rack", racks, "up")):
         if marker in left_out:
@@ -90,7 +94,7 @@ def refusal(marker, name):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
-    """Skip or fail a test that lacks what it needs. A mark, unlike an exception, names the test's own line."""
+    """Skip or fail a test that lacks what it needs, by a mark, which names the test's own line; let racks be forked."""
     if time.monotonic() > item.config.stash[ENDS]:
         pytest.skip("the time that --minutes gives is over")
     reason, fails = needs.first_missing(name for marker in item.iter_markers("needs") for name in marker.args)
@@ -98,6 +102,10 @@ def pytest_runtest_setup(item):
         pytest.fail(reason, pytrace=False)
     if reason:
         item.add_marker(pytest.mark.skip(reason=reason))
+    elif item.get_closest_marker("rack"):
+        from command_line.loaded import use  # noqa: PLC0415 - as above
+
+        use()
 
 
 def pytest_runtest_logreport(report):
@@ -185,6 +193,15 @@ def descriptors():
         return held
 
     return descriptors
+
+
+@pytest.fixture
+def executed(monkeypatch):
+    """Let this process execute Ansible and racks as programs, as an operator's does: found by their command lines."""
+    from command_line import loaded  # noqa: PLC0415 - it loads a third of tagloom
+
+    monkeypatch.setattr(loaded.playbook, "subprocess", subprocess)
+    monkeypatch.setattr(racks, "start", loaded.EXECUTE_RACK)
 
 
 class Clock:

@@ -11,10 +11,8 @@ from functools import partial
 import pytest
 import yaml
 
-from command_line import loaded_ansible
 from tagloom import platforms
 from tagloom.adapters.ssh import Access, SshSwitch
-from tagloom.apply import playbook
 from tagloom.apply.playbook import Ansible, ansible_environment
 from tagloom.apply.run_directory import Job
 from tagloom.apply.session import Session
@@ -239,7 +237,6 @@ class Bench:
 
 @pytest.fixture(scope="session")
 def running_bench(tmp_path_factory):
-    loaded_ansible.use(*loaded_ansible.begin())
     made = Bench(tmp_path_factory.mktemp("bench"), square())
     yield made
     process.down(made.rack)
@@ -249,12 +246,6 @@ def running_bench(tmp_path_factory):
 def bench(running_bench):
     running_bench.fresh()
     return running_bench
-
-
-@pytest.fixture
-def executed(monkeypatch):
-    """Let this process execute Ansible as a program, as an operator's does: found by its command line."""
-    monkeypatch.setattr(playbook, "subprocess", subprocess)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import loaded_ansible
+from command_line import loaded
 from fabrics import make_fabric
 from tagloom.apply.outcomes import Fault
 from tagloom.apply.playbook import Ansible
@@ -27,7 +27,7 @@ VARIABLES = "{ansible_user: lab, ansible_password: hunter2, tagloom_login_second
 
 @pytest.fixture(scope="module", autouse=True)
 def _loaded():
-    loaded_ansible.use(*loaded_ansible.begin())
+    loaded.use()
 
 
 @pytest.fixture

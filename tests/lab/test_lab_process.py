@@ -18,6 +18,8 @@ from tagloom.lab import process
 from tagloom.lab.directory import Order, read_order, write_order
 from tagloom.read import format_fabric, read_fabric
 
+pytestmark = pytest.mark.usefixtures("executed")
+
 
 @pytest.fixture
 def ended():

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict
 from pathlib import Path
 
-from command_line import commands
+from command_line.loaded import begin
 from tagloom.errors import TagloomError
 
 
@@ -45,7 +45,7 @@ def main():
     )
     seeds = [seed for seed in range(asked.first, asked.first + asked.count) if seed not in known]
     end, wrong = time.monotonic() + 60 * asked.minutes, 0
-    commands.start()
+    begin()
     with ThreadPoolExecutor(asked.at_once) as racks:
         begun = [racks.submit(tell, seed, asked.home.absolute(), end) for seed in seeds]
         for each in as_completed(begun):

@@ -24,7 +24,7 @@ START_SECONDS = 30.0
 STOP_SECONDS = 10.0
 ANSWER_SECONDS = 120.0
 _POLL_SECONDS = 0.01
-_RACK = ("-P", "-m", "tagloom.lab")  # -P: nothing of the current directory is imported
+RACK = ("-P", "-m", "tagloom.lab")  # -P: nothing of the current directory is imported
 
 
 def up(order: Order, directory: Path) -> RackInfo:
@@ -48,18 +48,7 @@ def up(order: Order, directory: Path) -> RackInfo:
         _forget(info)
     write_order(directory, order)
     folder, log = str(directory.absolute()), str(directory.absolute() / "rack.log")
-    write = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-    pid = os.posix_spawn(
-        sys.executable,
-        [sys.executable, *_RACK, folder],
-        os.environ,
-        file_actions=[
-            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-            (os.POSIX_SPAWN_OPEN, 1, log, write, 0o644),
-            (os.POSIX_SPAWN_DUP2, 1, 2),
-        ],
-        setsid=True,  # a terminal's Ctrl-C is not meant for the rack
-    )
+    pid = start(folder, log)
     deadline = time.monotonic() + START_SECONDS
     while not (directory / "rack.json").exists():
         if not _alive(pid) or time.monotonic() > deadline:
@@ -69,6 +58,22 @@ def up(order: Order, directory: Path) -> RackInfo:
             raise DeviceError("rack", "up", why[-1] if why else f"did not start in {START_SECONDS:.0f} s")
         time.sleep(_POLL_SECONDS)
     return read_info(directory)
+
+
+def start(directory: str, log: str) -> int:
+    """Start the process of a rack, and return its id. All that it prints goes to `log`."""
+    write = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    return os.posix_spawn(
+        sys.executable,
+        [sys.executable, *RACK, directory],
+        os.environ,
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 1, log, write, 0o644),
+            (os.POSIX_SPAWN_DUP2, 1, 2),
+        ],
+        setsid=True,  # a terminal's Ctrl-C is not meant for the rack
+    )
 
 
 def ask(directory: Path, do: str, **order: Any) -> dict[str, Any]:
@@ -267,4 +272,4 @@ def _is_rack(pid: int, directory: Path) -> bool:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0") if _alive(pid) else []
     except OSError:
         return False
-    return [os.fsencode(word) for word in (*_RACK, directory.absolute())] == words[1:-1]
+    return [os.fsencode(word) for word in (*RACK, directory.absolute())] == words[1:-1]
