@@ -59,11 +59,18 @@ def test_every_stage_and_the_total_are_listed_with_seconds(ci, tmp_path):
     assert list(tmp_path.glob("tmp.*")) == [], "it leaves no file behind"
 
 
-def test_a_stage_that_fails_ends_the_run_with_its_status_and_the_tables(ci):
-    done = ci(failing="dataplane")
+@pytest.mark.parametrize(("failing", "never"), [("docs", "test"), ("dataplane", "test-long")])
+def test_a_stage_that_fails_ends_the_run_with_its_status_and_the_tables(ci, failing, never):
+    done = ci(failing=failing)
     assert done.returncode == 7
     stages, tests = sections(done)
-    assert stages[-2][0] == "dataplane"
-    assert stages[-2][3:] == ["failed,", "exit", "status", "7"]
-    assert ["2.5", "s", "tests/test_x.py::test_of_dataplane"] in tests
-    assert "makes pages" not in done.stdout
+    (row,) = (row for row in stages if row[0] == failing)
+    assert row[3:] == ["failed,", "exit", "status", "7"]
+    assert ["2.5", "s", f"tests/test_x.py::test_of_{failing}"] in tests
+    assert f"makes {never}\n" not in done.stdout
+
+
+def test_stages_side_by_side_are_all_seen_to_their_ends(ci):
+    done = ci(failing="test-slow")
+    assert done.returncode == 7
+    assert {"makes dataplane", "makes pages"} <= set(done.stdout.splitlines())

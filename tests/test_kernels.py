@@ -97,6 +97,15 @@ def test_a_kernel_is_compiled_again_after_a_change_of_what_it_takes_from_another
     assert ran() == [found, "1"]
 
 
+def test_a_kernel_is_known_by_its_files_contents_and_not_by_its_time(tmp_path, ran):
+    source = tmp_path / "readers.py"
+    os.utime(source, (1.0, 1.0))  # as a clone that was given the cache of another
+    assert ran() == ["105", "1"]
+    source.write_text(READERS.replace("[0] +", "[0] -"), "utf-8")
+    os.utime(source, (1.0, 1.0))
+    assert ran() == ["95", "0"]
+
+
 @pytest.mark.parametrize("kind", ["nbi", "nbc"])
 def test_a_kernel_whose_cache_was_cut_off_is_compiled_again(tmp_path, ran, kind):
     for path in (tmp_path / "cache").rglob(f"readers.*.{kind}"):

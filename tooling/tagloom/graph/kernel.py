@@ -7,7 +7,9 @@ import os
 import time
 from contextlib import contextmanager
 from functools import update_wrapper
+from hashlib import sha256
 from numbers import Number
+from pathlib import Path
 from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -24,9 +26,9 @@ def kernel(function: F) -> F:
     """Compile `function` with numba at its first call, and cache the result on disk if a folder can be written.
 
     A division by zero gives inf, as in numpy: a test for zero would prevent vectorisation. No fastmath: sums are the
-    same on every processor, so a seed gives the same routes everywhere. numba notices a change of a kernel's own file
-    but not of the kernels it calls, so kernels call only kernels of their own file. The fields of records and the
-    numbers that come from other files are part of the cache's key.
+    same on every processor, so a seed gives the same routes everywhere. A change of a kernel's own file is noticed, but
+    not of the kernels it calls, so kernels call only kernels of their own file. The fields of records and the numbers
+    that come from other files are part of the cache's key.
     """
     return cast("F", _Kernel(function))
 
@@ -67,7 +69,7 @@ def _compile(function: Callable[..., Any]) -> Callable[..., Any]:
     except RuntimeError:  # neither the package's folder nor the user's cache is writable
         return cast("Callable[..., Any]", numba.njit(error_model="numpy")(function))
     compile_one = compiled.compile
-    _key_by_other_files(function, compiled._cache)  # noqa: SLF001 - numba has no public way to its cache
+    _key_by_contents(function, compiled._cache)  # noqa: SLF001 - numba has no public way to its cache
 
     def compile_or_load(signature: Any) -> Any:
         with _alone(function.__code__.co_filename):
@@ -77,11 +79,14 @@ def _compile(function: Callable[..., Any]) -> Callable[..., Any]:
     return cast("Callable[..., Any]", compiled)
 
 
-def _key_by_other_files(function: Callable[..., Any], cache: Any) -> None:
-    """Add the definitions that a kernel takes from other files to the key of numba's cache.
+def _key_by_contents(function: Callable[..., Any], cache: Any) -> None:
+    """Let numba's cache know a kernel by its file's contents, and by the definitions that it takes from other files.
 
-    If an entry cannot be loaded, because it is damaged or a record's class no longer exists, compile the kernel again.
+    numba goes by the file's time, which every clone has anew. If an entry cannot be loaded, because it is damaged or a
+    record's class no longer exists, compile the kernel again.
     """
+    contents = Path(function.__code__.co_filename).read_bytes()
+    cache._cache_file._source_stamp = sha256(contents).hexdigest()  # noqa: SLF001
     own_key, own_load = cache._index_key, cache.load_overload  # noqa: SLF001
 
     def key(signature: Any, codegen: Any) -> tuple[Any, ...]:
