@@ -98,6 +98,7 @@ def entries(state):
     return sorted(zip(state.entry_vlan.tolist(), state.entry_mac.tolist(), state.entry_port.tolist(), strict=True))
 
 
+@pytest.mark.long
 def test_a_cable_that_dies_under_pinned_is_led_around_and_paths_go_home_after_it(ring):
     """An entry that moves moves a path: the repair plans anew, and every pair it does not name goes on working."""
     ring("apply", "b", "--allow", "interrupt")
@@ -151,6 +152,7 @@ def telnet(ring, name):
     return ["--telnet", process.console(ring.rack, name)["telnet"]]
 
 
+@pytest.mark.long
 def test_a_ring_out_of_its_boxes_is_brought_to_a_login_and_pushed_by_what_bootstrap_says(ring):
     """The factory's bridge holds every port: bootstrap takes those of the fabric out of it."""
     (ring.home / "new").mkdir()

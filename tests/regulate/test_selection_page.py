@@ -34,7 +34,7 @@ SLOWER = ["mesh 3 4, all-to-all", "torus 3 4, all-to-all"]
 
 @pytest.mark.kernel
 @pytest.mark.slow
-@pytest.mark.parametrize("row", few([*SMALL, *SLOWER], 0, 1, 2, 3, 4))
+@pytest.mark.parametrize("row", few([*SMALL, *SLOWER], 0, 1))
 def test_rows_of_small_fabrics_are_what_the_script_prints(row, capsys):
     words, name = row.split(", ")
     found = printed(capsys, selection.family(words, "powerconnect-5324"), name, "optimal", selection.SMALL_SECONDS)
@@ -63,7 +63,7 @@ CLUSTERS = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("cluster", "name"), CLUSTERS)
+@pytest.mark.parametrize(("cluster", "name"), few(CLUSTERS, 0, 2, 5))
 def test_rows_of_clusters_are_what_the_script_prints(cluster, name, capsys):
     fabric = read_fabric(ROOT / "inventory" / cluster / "fabric.yml")
     assert printed(capsys, fabric, name, "optimal", selection.CLUSTER_SECONDS) == rows(f"{cluster}, optimal")[name]

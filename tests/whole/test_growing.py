@@ -106,6 +106,7 @@ def test_a_switch_that_goes_is_kept_by_rollback_of_a_push_that_broke_off_in_its_
     assert states(terminal) == grown
 
 
+@pytest.mark.long
 def test_ports_of_what_goes_are_given_back_where_the_new_build_is_set_up_in_one_go(terminal):
     """Found by the story of seed 342: such a port was refused at its switch, after the others had been sent lines."""
     terminal.answer("apply", "new")
@@ -123,6 +124,7 @@ def test_ports_of_what_goes_are_given_back_where_the_new_build_is_set_up_in_one_
     assert terminal.answer("apply", "old")["changed"] == []
 
 
+@pytest.mark.long
 def test_another_address_is_two_lines_for_each_entry_of_its_host(terminal):
     terminal.answer("apply", "new")
     before = states(terminal)

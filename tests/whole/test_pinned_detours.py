@@ -45,6 +45,7 @@ switches: {s2: {model: mikrotik-crs326-24g-2s}, s4: {model: mikrotik-crs326-24g-
 HOSTS = [f"h{n}" for n in range(5)]
 
 
+@pytest.mark.long
 def test_the_others_are_led_round_a_switch_that_died_and_it_joins_again_when_it_is_back(tmp_path):
     """Linux and RouterOS: s0, which pairs of others and floods pass; frames are counted from its death on."""
     terminal = Terminal(tmp_path)

@@ -33,6 +33,7 @@ def test_pairs_of_each_network_are_restored_after_a_pulled_cable_and_go_home(ter
     assert terminal.answer("apply", "b")["changed"] == []
 
 
+@pytest.mark.long
 def test_a_detour_of_each_network_is_taken_and_given_back(terminal):
     terminal("plan", "f.yml", "--protect", "switch", "--previous", "b", "-o", "guarded")
     assert terminal.answer("apply", "guarded")["hitless"]
@@ -49,6 +50,7 @@ def test_a_detour_of_each_network_is_taken_and_given_back(terminal):
     assert terminal.kept_apart()
 
 
+@pytest.mark.long
 def test_a_switch_dies_with_the_only_host_of_a_network(terminal):
     process.fault(terminal.rack, "s3", "reboot", lasts=3600.0)
     reached, crossed = terminal.heard(expect=1)

@@ -18,6 +18,7 @@ networks: {compute: [h0, h2, h4], storage: [h1, h3, h5, h7]}
 PAIRS = 3 * 2 + 4 * 3  # h6 is alone in `default`, at s3
 
 
+@pytest.mark.long
 def test_pairs_of_each_network_are_led_round_a_pulled_cable_and_home(tmp_path):
     terminal = Terminal(tmp_path)
     (terminal.home / "f.yml").write_text(FABRIC)

@@ -42,6 +42,7 @@ def test_a_repair_that_must_move_a_tagged_networks_tree_is_refused_and_sends_not
     assert process.configurations(terminal.rack) == before
 
 
+@pytest.mark.long
 def test_a_detour_serves_the_networks_beside_a_tagged_one_whose_tree_is_cut(terminal):
     """The tagged network has no other VLAN to go by, and its pairs wait for the cable; all others do not."""
     terminal("plan", "f.yml", "--protect", "link", "--previous", "b", "-o", "guarded")
@@ -63,6 +64,7 @@ def test_a_detour_serves_the_networks_beside_a_tagged_one_whose_tree_is_cut(term
     assert terminal.kept_apart()
 
 
+@pytest.mark.long
 def test_a_switch_dies_and_the_others_find_each_other(terminal):
     process.fault(terminal.rack, "s3", "reboot", lasts=3600.0)
     page = terminal.answer("repair")

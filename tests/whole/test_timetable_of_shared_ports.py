@@ -49,6 +49,7 @@ class FastClock:
             raise KeyboardInterrupt
 
 
+@pytest.mark.long
 def test_links_go_off_at_night_and_come_on_in_the_morning_without_a_cut(terminal, hold_fabric):
     rows = [f"2026-11-20T{hour:02d}:00,h0,h2,{400e9 if 9 <= hour < 17 else 1e3}" for hour in range(24)]
     rows += [f"2026-11-20T{hour:02d}:00,h0@storage,h3,2000" for hour in range(24)]
