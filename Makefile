@@ -38,7 +38,7 @@ test-slow: $(READY) ## tests that take seconds of a processor, or half a minute 
 	@$(PYTEST) -m "slow and not long"
 
 quick: $(READY) ## before each commit: what needs no rack, no compiled loops and no minutes
-	@$(PYTEST) -m "not rack and not kernel and not law and not slow and not long"
+	@$(PYTEST) --ignore tests/laws --ignore tests/whole -m "not rack and not kernel and not law and not slow and not long"
 
 # Compiled kernels are left out: what they do is not seen, and laws compare them with plain loops.
 coverage: $(READY) ## which branches make test and test-slow take, their processes measured: what is missing, file by file; 95 % at least

@@ -10,6 +10,8 @@ import pytest
 
 from tagloom.graph import kernel as kernels
 
+pytestmark = pytest.mark.kernel
+
 LOOPS = """
 import json, sys
 import numpy as np

@@ -136,6 +136,7 @@ def test_the_watcher_sees_what_a_thread_imports(tmp_path, families):
     assert (tmp_path / "seen").read_text() == "colorsys\n"
 
 
+@pytest.mark.slow
 def test_the_traceback_of_a_fault_of_ours_is_kept_without_what_was_read(families):
     page, _ = families.under("fault", "apply", "a", "--allow", "interrupt", expect=3)
     errors = {each["switch"]: each["error"] for each in page["outcomes"]}
@@ -151,6 +152,7 @@ def test_the_traceback_of_a_fault_of_ours_is_kept_without_what_was_read(families
         assert Path(kept).stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.slow
 def test_nothing_is_imported_while_threads_speak_to_switches(families):
     """Where this fails, `tagloom.adapters.worker_pool.NEEDED_BY_THREADS` lacks what is named here."""
     process.quirks(families.rack, families.quirks)
