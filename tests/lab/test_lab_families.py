@@ -67,9 +67,8 @@ def log_in(rack, fabric):
 
 
 @pytest.fixture(scope="module")
-def pushed(rack, log_in, fabric):
+def pushed_once(rack, log_in, fabric):
     """Push a plan; gives each switch's state before and after, as the texts of its console say."""
-    del rack
     woven = weave(
         fabric, route(fabric, "up-down", "renamed"), "renamed", broadcasts_once=partial(broadcasts_once, fabric)
     )
@@ -85,7 +84,15 @@ def pushed(rack, log_in, fabric):
         assert before.unknown == after.unknown == ()
         assert after.state == wanted
         states[switch.name] = before.state, after.state
+    process.keep(rack)
     return states
+
+
+@pytest.fixture
+def pushed(pushed_once, rack):
+    """Return the rack to the plan, whatever a test before has done to it."""
+    process.restore(rack)
+    return pushed_once
 
 
 def test_a_mixed_fabric_of_aggregated_links_carries_every_frame(rack, pushed, fabric):
@@ -139,7 +146,6 @@ def test_the_shown_pages_say_what_the_switch_holds(pushed, log_in, fabric):
 
 
 def test_the_way_back_is_the_inverse(pushed, log_in, fabric):
-    """Last: it takes the plan off the rack again."""
     for switch in fabric.switches:
         platform, (before, after) = platforms.of(switch), pushed[switch.name]
         changes = Patch(switch.name, difference(before, after)).inverse.changes
