@@ -24,7 +24,6 @@ import sys
 import tempfile
 import threading
 import traceback
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -48,6 +47,7 @@ NAME_BYTES = 600  # of the process's command line, which a rack takes for its ow
 
 
 EXECUTE_RACK = process.start
+FOUND = []  # what `begin` returns
 
 
 def settings(environment):
@@ -55,11 +55,15 @@ def settings(environment):
     return {key: value for key, value in environment.items() if key.startswith(("ANSIBLE_", "PYTHON", "HOME"))}
 
 
-@cache
 def begin():
     """Return the address of the process and the settings it was loaded with; start it if nobody has."""
-    if told := os.environ.get(ADDRESS):
-        return tuple(json.loads(told))
+    if not FOUND:
+        FOUND.extend(json.loads(os.environ[ADDRESS]) if ADDRESS in os.environ else start())
+        os.environ[ADDRESS] = json.dumps(FOUND)
+    return FOUND
+
+
+def start():
     environment = ansible_environment(os.environ, share_directory())
     alive, _held = os.pipe()  # the latter is this process's alone, and closes with it
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server:
@@ -74,9 +78,7 @@ def begin():
             start_new_session=True,
         )
         os.close(alive)
-        found = server.getsockname()[1:].decode(), settings(environment)
-    os.environ[ADDRESS] = json.dumps(found)
-    return found
+        return server.getsockname()[1:].decode(), settings(environment)
 
 
 class Started:
@@ -200,6 +202,7 @@ def rehearse():
 def serve(server, alive):
     """Fork for whoever asks, until `alive` is closed at its other end."""
     loaded = False
+    FOUND.extend((server.getsockname()[1:].decode(), settings(os.environ)))  # for its forks
     signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored where tests run in the background
     while True:
         ready = select.select([server, alive], [], [])[0]
@@ -250,7 +253,6 @@ def be(descriptors, program, words, environment, directory, passed, first):
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(directory)
-    begin.cache_clear()
     status = 1
     try:
         PROGRAMS[program](words, base64.b64decode(first))
