@@ -80,7 +80,7 @@ def _compile(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _key_by_contents(function: Callable[..., Any], cache: Any) -> None:
-    """Let numba's cache know a kernel by its file's contents, and by the definitions that it takes from other files.
+    """Key numba's cache of a kernel by its file's contents, and by the definitions that it takes from other files.
 
     numba goes by the file's time, which every clone has anew. If an entry cannot be loaded, because it is damaged or a
     record's class no longer exists, compile the kernel again.
