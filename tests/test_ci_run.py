@@ -71,6 +71,6 @@ def test_a_stage_that_fails_ends_the_run_with_its_status_and_the_tables(ci, fail
 
 
 def test_stages_side_by_side_are_all_seen_to_their_ends(ci):
-    done = ci(failing="test-slow")
+    done = ci(failing="dataplane")
     assert done.returncode == 7
     assert {"makes dataplane", "makes pages"} <= set(done.stdout.splitlines())

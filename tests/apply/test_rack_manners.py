@@ -94,6 +94,13 @@ def test_a_console_that_shows_less_than_was_typed_is_refused_at_once(bench, beha
     assert bench.configurations()[switch] == bench.born[switch]
 
 
+def test_a_lost_return_is_typed_again(bench, behave):
+    behave("s0", "loses-returns")
+    with bench.connection("s0", answer_seconds=30.0) as connection:
+        connection.ask("show interfaces status")  # some of it is lost, so that fewer keys are sent at once from here on
+        assert len({connection.help("show ip interface ") for _ in range(8)}) == 1
+
+
 @pytest.mark.parametrize("switch", few(FAMILIES, 0))
 def test_a_careful_session_sends_no_line_that_arrived_in_part(bench, behave, switch):
     behave(switch, "loses-some-typed")

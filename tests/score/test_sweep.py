@@ -21,7 +21,7 @@ def plan(site):
 def cluster():
     from distributed import LocalCluster  # noqa: PLC0415 - a second that only these tests need
 
-    here = {"host": "127.0.0.1", "protocol": "tcp", "scheduler_port": 0, "dashboard_address": None}
+    here = {"host": "127.0.0.1", "protocol": "tcp", "scheduler_port": 0, "dashboard_address": "127.0.0.1:0"}
     with LocalCluster(n_workers=2, threads_per_worker=1, processes=False, **here) as running:
         yield running
 

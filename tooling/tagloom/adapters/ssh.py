@@ -552,9 +552,7 @@ class SshSwitch(Session):
             if again.match(found):
                 break
             self._write(" ", what)
-        allowance = self._allowance()
-        self._write_paced(f"{_ERASE * len(typed)}{_NO_WORD}\n", what, allowance)
-        self._until(self._prompt, what, allowance)
+        self._take_back(typed, what, self._allowance())
         said = ERASED.sub("", LOG_LINE.sub("", "".join(pieces)))
         echo, _, rest = said.lstrip(" ").partition("\n")
         return printable(rest if echo.rstrip() in (what, "?") else said)
@@ -817,9 +815,23 @@ class SshSwitch(Session):
                 self._unread = text
                 return typing > 0
             self._lossy = True
-            self._write_paced(f"{_ERASE * len(line)}{_NO_WORD}\n", line, allowance)
-            self._until(self._prompt, line, allowance)
+            self._take_back(line, line, allowance)
         raise self._lost(line, f"was never shown whole, {_TYPINGS} times; {_ADVICE}")
+
+    def _take_back(self, line: str, command: str, allowance: Allowance) -> None:
+        """Take back a line begun: erase it, and send a word that no switch knows in its place.
+
+        At a console that loses what is typed, do so again where no prompt comes: the Return may be lost, too, since a
+        busy console takes keys at once that were sent one after the other.
+        """
+        for _ in range(_TYPINGS if self._lossy else 1):
+            self._write_paced(f"{_ERASE * len(line)}{_NO_WORD}\n", command, allowance)
+            until = time.monotonic() + _HELP_SECONDS
+            while self._lossy and time.monotonic() < until and not self._prompt.search(self._unread):
+                self._unread += self._read_more(command, allowance, until - time.monotonic())
+            if self._prompt.search(self._unread):
+                break
+        self._until(self._prompt, command, allowance)
 
     def _write_paced(self, keys: str, command: str, allowance: Allowance) -> None:
         """Type keys of which not all are shown; where those that come at once are lost, a few at a time."""

@@ -33,6 +33,7 @@ _LIKE_QUESTIONS = (
 _NAME, _PASSWORD, _YES_OR_NO, _KEY = "name", "password", "yes or no", "key"
 _UART_KEEPS = 16  # characters
 _LOST_SHARE = 1 / 150
+_LOST_RETURNS = 1 / 8
 _PIECE, _PIECE_SECONDS = 48, 0.025  # of a line of 19,200 baud
 _PAUSE_SECONDS = 0.4
 _LATE_SECONDS = 0.2
@@ -132,6 +133,12 @@ def _some_lost(keys: str, chance: random.Random) -> str:
     return "".join(key for key in keys if not key.isprintable() or chance.random() > _LOST_SHARE)
 
 
+def _returns_lost(keys: str, chance: random.Random) -> str:
+    kept = keys[:_UART_KEEPS]
+    line = kept.rstrip("\r\n")
+    return line if line.endswith("q") and chance.random() < _LOST_RETURNS else kept
+
+
 def _pager(text: str, wipe: str = "") -> tuple[tuple[str, Any], ...]:
     """Return a family whose pages end so and cannot be had whole."""
     return (
@@ -201,6 +208,9 @@ MANNERS = {
     "asks-to-enable": Manner("wants the password again for enable", asks_to_enable=True),
     "loses-typed-ahead": Manner("loses what is typed before it has answered", typed=_ahead_lost),
     "loses-of-bursts": Manner("loses what comes at once, but 16 characters", typed=lambda keys, _: keys[:_UART_KEEPS]),
+    "loses-returns": Manner(
+        "loses of bursts, and now and then the Return behind a word it does not know", typed=_returns_lost
+    ),
     "loses-some-typed": Manner("loses a typed character now and then", typed=_some_lost),
     "loses-some-shown": Manner(
         "shows a part of what is typed", echo=lambda line, _: "" if len(line) % 6 == 4 else line[-1]
