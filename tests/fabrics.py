@@ -163,7 +163,11 @@ def switch_comes(fabric, chance):
 
 
 def switch_goes(fabric, chance):
-    gone = chance.randrange(len(fabric.switches))
+    return without_switch(fabric, chance.randrange(len(fabric.switches)))
+
+
+def without_switch(fabric, gone):
+    """Return the fabric without a switch, its hosts and its links."""
     index = {s: s - (s > gone) for s in range(len(fabric.switches)) if s != gone}
     return replace(
         fabric,

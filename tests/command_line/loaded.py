@@ -200,7 +200,7 @@ def rehearse():
 
 
 def serve(server, alive):
-    """Fork for whoever asks, until `alive` is closed at its other end."""
+    """Accept requests and fork a process for each, until the other end of `alive` closes."""
     loaded = False
     FOUND.extend((server.getsockname()[1:].decode(), settings(os.environ)))  # for its forks
     signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored where tests run in the background
@@ -214,7 +214,7 @@ def serve(server, alive):
             load()
             gc.freeze()  # what is loaded is never garbage: no fork looks through it, or copies it for that
             gc.enable()
-            signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # who asked is told by another process
+            signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # `tell` reports each exit status
             loaded = True
         if os.fork() == 0:
             server.close()
@@ -237,7 +237,7 @@ def tell(line):
         os.close(descriptor)
     line.send(str(pid).encode())
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    with contextlib.suppress(BrokenPipeError):  # who asked was killed, or only started it
+    with contextlib.suppress(BrokenPipeError):  # the client was killed, or only started the process
         line.send(str(status).encode())
 
 

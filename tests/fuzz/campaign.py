@@ -200,7 +200,7 @@ def campaign(reader: Reader, home: Path, seed: int, numbers: range) -> list[tupl
 
 
 def _limited(reader: Reader, home: Path, seed: int, numbers: range, telling: int) -> None:
-    faulthandler.disable()  # that it crashed is told; pytest's stream for tracebacks is not this process's
+    faulthandler.disable()  # the parent reports a crash; a traceback would go to pytest's own stream
     os.chdir(home)
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):

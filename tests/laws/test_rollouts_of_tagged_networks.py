@@ -9,7 +9,7 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from fabrics import make_fabric
+from fabrics import make_fabric, without_switch
 from sending import line_by_line
 from tagloom import platforms
 from tagloom.errors import InputError, PlanError
@@ -95,19 +95,8 @@ def changed(draw, fabric):
     later = of_machines(replace(fabric, links=links), plugged)
     if kind == "switch goes":
         lost = draw(st.integers(0, len(fabric.switches) - 1))
-        later = switch_goes(later, lost)
+        later = without_switch(later, lost)
     return later, kind
-
-
-def switch_goes(fabric, gone):
-    index = {s: s - (s > gone) for s in range(len(fabric.switches)) if s != gone}
-    return replace(
-        fabric,
-        switches=tuple(switch for s, switch in enumerate(fabric.switches) if s != gone),
-        ports=tuple(ports for s, ports in enumerate(fabric.ports) if s != gone),
-        hosts=tuple(replace(h, switch=index[h.switch]) for h in fabric.hosts if h.switch != gone),
-        links=tuple(replace(x, a=index[x.a], b=index[x.b]) for x in fabric.links if gone not in (x.a, x.b)),
-    )
 
 
 def plugged_in(wave, old, new):

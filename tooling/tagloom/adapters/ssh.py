@@ -75,6 +75,7 @@ _PAGING_OFF = {
 _FAST_SILENCE_SECONDS, _SILENCE_SECONDS = 0.05, 0.3
 _ECHO_SECONDS = 1.0  # until more of what was typed is shown; ten times what a 5324 takes
 _HELP_SECONDS = 5.0  # until some of it is shown
+_NEWLINE = re.compile("\n")
 _TYPINGS = 8  # of one line, of which the console loses characters
 _TYPED_AT_ONCE = 8  # characters, once some were lost: a UART keeps 16
 _ADVICE = "say tagloom_careful: true if it loses what is typed, tagloom_echo: false if it only shows it so"
@@ -561,11 +562,8 @@ class SshSwitch(Session):
         """Type a `?`; at a console that may lose what is typed, again where no line is shown for it."""
         for _ in range(_TYPINGS if self._careful else 1):
             self._write("?", what)
-            until = time.monotonic() + (_HELP_SECONDS if self._careful else 0.0)
-            while time.monotonic() < until:
-                self._unread += self._read_more(what, self._allowance(), until - time.monotonic())
-                if "\n" in self._unread:
-                    return
+            if self._careful and self._comes(_NEWLINE, what):
+                return
 
     @property
     def _any_prompt(self) -> str:
@@ -821,17 +819,21 @@ class SshSwitch(Session):
     def _take_back(self, line: str, command: str, allowance: Allowance) -> None:
         """Take back a line begun: erase it, and send a word that no switch knows in its place.
 
-        At a console that loses what is typed, do so again where no prompt comes: the Return may be lost, too, since a
-        busy console takes keys at once that were sent one after the other.
+        A busy console reads keys at once that were sent one after the other, so one that loses characters may lose the
+        Return, too. If no prompt comes, type all of it again.
         """
         for _ in range(_TYPINGS if self._lossy else 1):
             self._write_paced(f"{_ERASE * len(line)}{_NO_WORD}\n", command, allowance)
-            until = time.monotonic() + _HELP_SECONDS
-            while self._lossy and time.monotonic() < until and not self._prompt.search(self._unread):
-                self._unread += self._read_more(command, allowance, until - time.monotonic())
-            if self._prompt.search(self._unread):
+            if self._lossy and self._comes(self._prompt, command):
                 break
         self._until(self._prompt, command, allowance)
+
+    def _comes(self, pattern: re.Pattern[str], command: str) -> bool:
+        """Read for _HELP_SECONDS at most; return whether `pattern` is in what has come. All of it stays unread."""
+        until = time.monotonic() + _HELP_SECONDS
+        while not (found := bool(pattern.search(self._unread))) and time.monotonic() < until:
+            self._unread += self._read_more(command, self._allowance(), until - time.monotonic())
+        return found
 
     def _write_paced(self, keys: str, command: str, allowance: Allowance) -> None:
         """Type keys of which not all are shown; where those that come at once are lost, a few at a time."""

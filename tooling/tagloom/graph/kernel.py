@@ -82,8 +82,8 @@ def _compile(function: Callable[..., Any]) -> Callable[..., Any]:
 def _key_by_contents(function: Callable[..., Any], cache: Any) -> None:
     """Key numba's cache of a kernel by its file's contents, and by the definitions that it takes from other files.
 
-    numba goes by the file's time, which every clone has anew. If an entry cannot be loaded, because it is damaged or a
-    record's class no longer exists, compile the kernel again.
+    numba compares the file's modification time, which differs in every clone. If an entry cannot be loaded, because it
+    is damaged or a record's class no longer exists, compile the kernel again.
     """
     contents = Path(function.__code__.co_filename).read_bytes()
     cache._cache_file._source_stamp = sha256(contents).hexdigest()  # noqa: SLF001

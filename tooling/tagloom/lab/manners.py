@@ -209,7 +209,8 @@ MANNERS = {
     "loses-typed-ahead": Manner("loses what is typed before it has answered", typed=_ahead_lost),
     "loses-of-bursts": Manner("loses what comes at once, but 16 characters", typed=lambda keys, _: keys[:_UART_KEEPS]),
     "loses-returns": Manner(
-        "loses of bursts, and now and then the Return behind a word it does not know", typed=_returns_lost
+        "loses what comes at once, but 16 characters, and sometimes the Return after an unknown word",
+        typed=_returns_lost,
     ),
     "loses-some-typed": Manner("loses a typed character now and then", typed=_some_lost),
     "loses-some-shown": Manner(
