@@ -53,7 +53,8 @@ LONG_FILES := tests
 LONG_MUTANTS := 42
 # Examples by chance, and what failed once again, unless a seed is named: .ci/run runs what was run before.
 LONG_SEED :=
-LONG_ORDER = $(if $(LONG_SEED),--shuffle $(LONG_SEED) --hypothesis-seed $(LONG_SEED),--shuffle $$RANDOM)
+LONG_ORDER = -o faulthandler_timeout=0 \
+	$(if $(LONG_SEED),--shuffle $(LONG_SEED) --hypothesis-seed $(LONG_SEED),--shuffle $$RANDOM)
 
 test-long: $(READY) ## all cases and campaigns, every law on examples drawn anew, some mutants; what failed once is tried again
 	@$(PYTEST) $(LONG_ORDER) --minutes $(LONG_MINUTES) -m long $(LONG_FILES) --hypothesis-profile explore

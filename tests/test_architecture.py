@@ -94,7 +94,7 @@ def test_rooms_fall_straight_down():
 @pytest.mark.parametrize(
     ("library", "only"),
     [
-        ("netmiko", ("adapters/ssh.py", "adapters/channels.py")),
+        ("netmiko", ("adapters/ssh.py", "adapters/channels.py", "adapters/steady_clock.py")),
         ("pysnmp", "adapters/snmp"),
         ("asyncssh", "lab/"),
         ("ansible", "nowhere"),

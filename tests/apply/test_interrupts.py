@@ -1,12 +1,17 @@
 """Interrupts while a push is followed: counted, however quickly one comes after another."""
 
 import os
+import random
 import signal
 import threading
+from collections import Counter
+from typing import NamedTuple
 
+import numpy as np
 import pytest
 
-from tagloom.apply.interrupts import counted
+from tagloom.apply.interrupts import counted, unwrapped
+from tagloom.graph.kernel import kernel
 
 
 @pytest.fixture
@@ -60,3 +65,47 @@ def test_threads_other_than_the_first_count_nothing():
     thread.start()
     thread.join()
     assert found == [0]
+
+
+class Cells(NamedTuple):
+    numbers: np.ndarray
+
+
+@kernel
+def doubled(cells):
+    numbers = 2 * cells.numbers
+    return numbers, len(numbers)
+
+
+def loop_until_interrupted(after_seconds):
+    """Call a compiled loop again and again, and be interrupted at any instruction of that."""
+    cells = Cells(np.arange(3))
+    signal.setitimer(signal.ITIMER_REAL, after_seconds)
+    while True:
+        doubled(cells)
+
+
+@pytest.mark.kernel
+def test_an_interrupt_in_the_call_of_a_compiled_loop_is_one():
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before, chance, raised = signal.signal(signal.SIGALRM, interrupt), random.Random(1), Counter()
+    try:
+        assert doubled(Cells(np.arange(3)))[0].tolist() == [0, 2, 4]
+        for _ in range(1000):  # of ten, numba makes errors of Python of eight
+            try:
+                loop_until_interrupted(chance.uniform(2e-6, 2e-4))
+            except (KeyboardInterrupt, SystemError) as error:
+                raised[type(error)] += 1
+        assert raised[SystemError] > 0
+        for _ in range(1000):
+            with pytest.raises(KeyboardInterrupt), unwrapped():
+                loop_until_interrupted(chance.uniform(2e-6, 2e-4))
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_other_errors_of_python_stay_what_they_are():
+    with pytest.raises(SystemError, match="another"), unwrapped():
+        raise SystemError("another")

@@ -1,6 +1,8 @@
 """One login to one virtual switch: the traps of the conversation, each sprung."""
 
 import asyncio
+import itertools
+import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 
@@ -26,6 +28,16 @@ def test_lines_are_answered_one_by_one_and_the_session_ends_in_privileged_exec(b
         connection.send(("vlan database", "no vlan 100", "exit"))
     assert "vlan 100" in bench.configurations(startup=True)[switch]
     assert "vlan 100" not in bench.configurations()[switch]
+
+
+@MODELS
+@pytest.mark.parametrize("step_seconds", [3600.0, -3600.0])
+def test_no_wait_ends_or_lasts_because_the_clock_is_set(bench, switch, monkeypatch, step_seconds):
+    looks = itertools.count()
+    monkeypatch.setattr(time, "time", lambda: 1_800_000_000.0 + step_seconds * next(looks))
+    with bench.connection(switch) as connection:
+        connection.send(("vlan database", "vlan 100", "no vlan 100", "exit"))
+        assert bench.born[switch].splitlines()[-1] in connection.running_configuration()
 
 
 @MODELS

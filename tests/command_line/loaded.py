@@ -1,14 +1,16 @@
-"""Start tagloom's commands, virtual racks and Ansible as forks of one process, which has loaded what they need.
+"""Start tagloom's commands, virtual racks and Ansible as forks of processes that have loaded what they need.
 
-The process serves a whole run of tests: the first that needs it starts it, and workers find it by an environment
-variable. It loads at its first request. What it forks has a process, a directory, an environment, streams and an exit
-status of its own, as what a shell starts has. Tests that start `tagloom` or Ansible as programs execute all of it, and
-so is what asks for other settings than those that were loaded.
+Two such processes serve a whole run of tests, one for Ansible, which forks by itself for each task and so must stay
+small, and one for the rest. The first test that needs them starts them, and workers find them by an environment
+variable. Each loads at its first request. What they fork has a process, a directory, an environment, streams and an
+exit status of its own, as what a shell starts has. Tests that start `tagloom` or Ansible as programs execute all of it,
+and so is what asks for other settings than those that were loaded.
 """
 
 import base64
 import contextlib
 import ctypes
+import faulthandler
 import fcntl
 import gc
 import json
@@ -34,20 +36,21 @@ from tagloom.apply.playbook import ansible_environment
 from tagloom.lab import process
 from tagloom.share import share_directory
 
-ADDRESS = "TAGLOOM_TESTS_LOADED"  # the environment variable: where the process listens, and with what settings
+ADDRESS = "TAGLOOM_TESTS_LOADED"  # the environment variable: where both listen, and with what settings
 ANSIBLE = [sys.executable, "-P", "-m", "ansible", "playbook"]
-ALSO = (
-    *("asyncssh", "netmiko", "numba", "scipy.sparse.csgraph"),
+ALSO = ("asyncssh", "netmiko", "numba", "scipy.sparse.csgraph")
+ALSO_OF_ANSIBLE = (
     *("ansible.cli.playbook", "ansible.plugins.strategy.linear", "ansible.plugins.callback.default"),
-    *("ansible.plugins.action", "ansible.plugins.inventory", "ansible.plugins.connection.local"),
+    *("ansible.plugins.action", "ansible.plugins.inventory", "ansible.plugins.connection.local", "netmiko"),
 )
 MESSAGE_BYTES = 1 << 18
 DESCRIPTORS = 16
 NAME_BYTES = 600  # of the process's command line, which a rack takes for its own
-
+PATIENCE_SECONDS = 480  # with a command or Ansible, on a busy machine
+DUMP_SECONDS = 0.3  # for a process to write its stacks
 
 EXECUTE_RACK = process.start
-FOUND = []  # what `begin` returns
+FOUND = {}  # what `begin` returns
 
 
 def settings(environment):
@@ -56,9 +59,9 @@ def settings(environment):
 
 
 def begin():
-    """Return the address of the process and the settings it was loaded with; start it if nobody has."""
+    """Return the address of each process, and as "settings" what they were loaded with; start them if nobody has."""
     if not FOUND:
-        FOUND.extend(json.loads(os.environ[ADDRESS]) if ADDRESS in os.environ else start())
+        FOUND.update(json.loads(os.environ[ADDRESS]) if ADDRESS in os.environ else start())
         os.environ[ADDRESS] = json.dumps(FOUND)
     return FOUND
 
@@ -66,36 +69,53 @@ def begin():
 def start():
     environment = ansible_environment(os.environ, share_directory())
     alive, _held = os.pipe()  # the latter is this process's alone, and closes with it
-    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server:
-        server.bind("")  # Linux gives a name that no file has
-        server.listen()
-        passed = server.fileno(), alive
-        subprocess.Popen(
-            [sys.executable, "-P", __file__, *map(str, passed), "-" * NAME_BYTES],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            pass_fds=passed,
-            start_new_session=True,
-        )
-        os.close(alive)
-        return server.getsockname()[1:].decode(), settings(environment)
+    with contextlib.ExitStack() as stack:
+        servers = {kind: stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)) for kind in LOADS}
+        for server in servers.values():
+            server.bind("")  # Linux gives a name that no file has
+            server.listen()
+        found = {kind: server.getsockname()[1:].decode() for kind, server in servers.items()}
+        found["settings"] = settings(environment)
+        for kind, server in servers.items():
+            passed = server.fileno(), alive
+            subprocess.Popen(
+                [sys.executable, "-P", __file__, kind, *map(str, passed), "-" * NAME_BYTES],
+                env=environment | {ADDRESS: json.dumps(found)},
+                stdin=subprocess.DEVNULL,
+                pass_fds=passed,
+                start_new_session=True,
+            )
+    os.close(alive)
+    return found
 
 
 class Started:
     """What was asked for, as a `subprocess.Popen`: `program` is "ansible", "tagloom.cli" or "tagloom.lab"."""
 
-    def __init__(self, program, words, *, streams, environment, directory=None, passed=(), first=None):
+    def __init__(
+        self,
+        program,
+        words,
+        *,
+        streams,
+        environment,
+        directory=None,
+        passed=(),
+        first=None,
+        patience=PATIENCE_SECONDS,
+    ):
         request = {
             "program": program,
             "words": [str(word) for word in words],
             "environment": dict(environment),
             "directory": str(directory or Path.cwd()),
             "passed": list(passed),
+            "patience": patience,
             "first": base64.b64encode(pickle.dumps((sys.path, pickle.dumps(first)) if first else ((), b""))).decode(),
         }
         self.returncode = None
         self._line = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._line.connect(b"\0" + begin()[0].encode())
+        self._line.connect(b"\0" + begin()["ansible" if program == "ansible" else "tagloom"].encode())
         socket.send_fds(self._line, [json.dumps(request).encode()], [*streams, *passed])
         self.pid = int(self._line.recv(64))
 
@@ -122,7 +142,7 @@ def use():
     """Let this process ask for racks, and for Ansible, instead of executing them."""
 
     def fits(words, env):
-        return words[: len(ANSIBLE)] == ANSIBLE and settings(env) == begin()[1]
+        return words[: len(ANSIBLE)] == ANSIBLE and settings(env) == begin()["settings"]
 
     def started(words, **how):
         with Path(os.devnull).open() as nothing:
@@ -154,23 +174,29 @@ def use():
 
 def start_rack(directory, log):
     """Start the process of a rack, and return its id."""
-    ours = {key: value for key, value in begin()[1].items() if key.startswith("PYTHONHASH")}
-    if {key: value for key, value in os.environ.items() if key.startswith("PYTHONHASH")} != ours:
-        return EXECUTE_RACK(directory, log)
     with Path(os.devnull).open() as nothing, Path(log).open("w") as written:
         streams = [nothing.fileno(), written.fileno(), written.fileno()]
         return Started("tagloom.lab", [directory], streams=streams, environment=os.environ).pid
 
 
-# In the process that has loaded everything, and in its forks.
+# In the processes that have loaded everything, and in their forks.
 
 
-def load():
+def load_tagloom():
     """Import all of tagloom, and what it imports when it is used; do once what every command does first."""
     sys.path.insert(0, str(Path(__file__).parents[1]))
     for name in (*ALSO, *(module.name for module in pkgutil.walk_packages(tagloom.__path__, "tagloom."))):
         if not name.endswith("__main__"):
             import_module(name)
+    rehearse()
+
+
+def load_ansible():
+    """Import what Ansible needs, and what our own plugins do."""
+    for name in ALSO_OF_ANSIBLE:
+        import_module(name)
+    for path in share_directory().glob("roles/*/action_plugins/*.py"):
+        runpy.run_path(str(path))
     loader = import_module("ansible.plugins.loader")
     finder = import_module("ansible.utils.collection_loader._collection_finder")
     loader.init_plugin_loader()
@@ -178,7 +204,9 @@ def load():
         for _ in kind.all(class_only=True):
             pass
     finder._AnsibleCollectionFinder._remove()  # each Ansible makes its own, once its options are read
-    rehearse()
+
+
+LOADS = {"tagloom": load_tagloom, "ansible": load_ansible}
 
 
 def rehearse():
@@ -199,10 +227,10 @@ def rehearse():
             assert status == 0, words
 
 
-def serve(server, alive):
+def serve(kind, server, alive):
     """Accept requests and fork a process for each, until the other end of `alive` closes."""
     loaded = False
-    FOUND.extend((server.getsockname()[1:].decode(), settings(os.environ)))  # for its forks
+    begin()  # for its forks, whose environment is another's
     signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored where tests run in the background
     while True:
         ready = select.select([server, alive], [], [])[0]
@@ -211,7 +239,7 @@ def serve(server, alive):
         line = server.accept()[0]
         if not loaded:
             gc.disable()
-            load()
+            LOADS[kind]()
             gc.freeze()  # what is loaded is never garbage: no fork looks through it, or copies it for that
             gc.enable()
             signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # `tell` reports each exit status
@@ -226,9 +254,13 @@ def serve(server, alive):
 
 
 def tell(line):
-    """Fork what is asked for, and tell who asked its process and its exit status."""
+    """Fork what is asked for, and tell who asked its process and its exit status.
+
+    What is still running after its patience, except a rack, shows where it stands and is killed.
+    """
     text, descriptors, *_ = socket.recv_fds(line, MESSAGE_BYTES, DESCRIPTORS)
     asked = json.loads(text)
+    patience = asked.pop("patience")
     pid = os.fork()
     if pid == 0:
         line.close()
@@ -236,9 +268,29 @@ def tell(line):
     for descriptor in descriptors:
         os.close(descriptor)
     line.send(str(pid).encode())
+    if asked["program"] != "tagloom.lab":
+        signal.signal(signal.SIGALRM, lambda *_: show_and_kill(pid))
+        signal.alarm(patience)
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     with contextlib.suppress(BrokenPipeError):  # the client was killed, or only started the process
         line.send(str(status).encode())
+
+
+def show_and_kill(session):
+    """Make each process of a session write the stacks of its threads to its standard error, then kill all of them."""
+    for number, seconds in ((signal.SIGUSR2, DUMP_SECONDS), (signal.SIGKILL, 0.0)):
+        for pid in processes_of(session):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+            threading.Event().wait(seconds)  # one after another, since they may write to the same file
+
+
+def processes_of(session):
+    """Return the processes of a session, each as it is looked at."""
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has just ended
+            if int(stat.read_text().rpartition(")")[2].split()[3]) == session:  # proc(5): the sixth field of all
+                yield int(stat.parent.name)
 
 
 def be(descriptors, program, words, environment, directory, passed, first):
@@ -253,6 +305,7 @@ def be(descriptors, program, words, environment, directory, passed, first):
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(directory)
+    faulthandler.register(signal.SIGUSR2, all_threads=True)
     status = 1
     try:
         PROGRAMS[program](words, base64.b64decode(first))
@@ -301,7 +354,7 @@ PROGRAMS = {"tagloom.cli": be_tagloom, "ansible": be_ansible, "tagloom.lab": be_
 
 if __name__ == "__main__":
     # out of the way of the descriptors that are passed
-    high = [fcntl.fcntl(int(number), fcntl.F_DUPFD, 256) for number in sys.argv[1:3]]
-    for number in sys.argv[1:3]:
+    high = [fcntl.fcntl(int(number), fcntl.F_DUPFD, 256) for number in sys.argv[2:4]]
+    for number in sys.argv[2:4]:
         os.close(int(number))
-    serve(socket.socket(fileno=high[0]), high[1])
+    serve(sys.argv[1], socket.socket(fileno=high[0]), high[1])

@@ -92,6 +92,7 @@ def test_a_switch_is_removed_by_applying_the_old_build(terminal):
     assert terminal.answer("lab", "ping")["lost"] == 0
 
 
+@pytest.mark.long
 def test_a_switch_that_goes_is_kept_by_rollback_of_a_push_that_broke_off_in_its_first_wave(terminal):
     """Found by the story of seed 62: the switch that goes is read by nobody, and is in both fabrics so far."""
     terminal.answer("apply", "new")

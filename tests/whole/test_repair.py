@@ -110,6 +110,7 @@ def test_a_detour_that_was_installed_beforehand_takes_one_wave_of_pvids(terminal
     assert terminal.answer("apply", "guarded")["changed"] == []
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_detour_beside_renamed_vlans_takes_one_wave_of_pvids_and_goes_home(tmp_path):
     terminal = Terminal(tmp_path)
@@ -280,11 +281,19 @@ def test_a_repair_that_was_killed_in_the_middle_is_gone_on_with_by_the_next(term
 
 
 @pytest.fixture
-def daemon(terminal, request):
+def trap_address():
+    """Return where notifications may be listened to, found right before."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()
+
+
+@pytest.fixture
+def daemon(terminal, trap_address, request):
     """Give the events of a tagloom run that repairs by itself, as a function that waits for the next of a kind."""
     home = terminal.home
     keys = {"repair_hold_seconds": 1, "every": "2s", "repair-every": "0.5s", "settings": "all-on"}
-    keys |= getattr(request, "param", {})
+    keys |= {key: str(value).format(*trap_address) for key, value in getattr(request, "param", {}).items()}
     every = [word for name in ("every", "repair-every") for word in (f"--{name}", keys.pop(name))]
     rule = f'{{when: "0 0 * * *", settings: {keys.pop("settings")}}}'
     more = "".join(f"{key}: {value}\n" for key, value in keys.items())
@@ -420,15 +429,8 @@ def test_a_parallel_link_takes_the_place_of_a_dead_one_by_lines_on_two_switches_
     assert terminal.answer("apply", "night")["changed"] == []
 
 
-def free_udp_port():
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
-
-
-TRAPS = ("127.0.0.1", free_udp_port())
 HEARING = {
-    "repair_hold_seconds": 3600, "traps": f"{{listen: '127.0.0.1:{TRAPS[1]}'}}",
+    "repair_hold_seconds": 3600, "traps": "{{listen: '{}:{}'}}",
     "every": "1h", "repair-every": "1h",
 }  # fmt: skip
 
@@ -437,10 +439,10 @@ HEARING = {
 @pytest.mark.usefixtures("guarded")  # applied before the daemon begins, which is not told of detours
 @pytest.mark.parametrize("daemon", [HEARING], indirect=True)
 def test_a_trap_is_heard_and_a_detour_goes_out_over_open_sessions_without_ansible_under_the_same_journal(
-    terminal, daemon
+    terminal, daemon, trap_address
 ):
     until(lambda: "detour_vlans" in kept(terminal))
-    process.traps(terminal.rack, TRAPS, "v3-trap")
+    process.traps(terminal.rack, trap_address, "v3-trap")
     process.fault(terminal.rack, "s0", "cable", port="g2")
     repaired = daemon("repaired")
     assert (repaired["means"], repaired["dead_links"], repaired["pairs_restored"]) == (

@@ -23,6 +23,7 @@ from tagloom.adapters.channels import OnePiece
 from tagloom.adapters.echoes import ERASED, SLACK, damaged, echo_end, is_shown
 from tagloom.adapters.greeting import LOG_LINE, LOG_TIME, PAGER, TAIL, VAGUE_PAGER, WAITS, Greeting, without_log
 from tagloom.adapters.metered import Allowance, MeteredSocket, TerminalText
+from tagloom.adapters.steady_clock import measure_by_steady_clock
 from tagloom.errors import DeviceError, Finding, InputError
 from tagloom.plain_text import printable
 from tagloom.platforms.grammar import Grammar
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
     from tagloom.adapters.channels import Channel
     from tagloom.platforms import Platform
+
+measure_by_steady_clock()
 
 # What paramiko and netmiko raise, beside the errors of sockets. netmiko's time-outs are paramiko's SSHException.
 _WIRE_ERRORS = (NetmikoBaseException, paramiko.SSHException, OSError, EOFError, ValueError)

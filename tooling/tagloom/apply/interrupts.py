@@ -1,4 +1,4 @@
-"""Count interrupts while a push is followed: none is lost, or ends the command, while another is answered."""
+"""Hear interrupts: none is lost, or ends the command, while another is answered."""
 
 from __future__ import annotations
 
@@ -28,6 +28,23 @@ class Interrupts:
             return 0
         self.answered += 1
         return self.answered
+
+
+@contextlib.contextmanager
+def unwrapped() -> Iterator[None]:
+    """Raise KeyboardInterrupt if an interrupt came while a compiled loop was called.
+
+    numba goes on with the call, and Python reports a SystemError, or several, each the cause of the next.
+    """
+    try:
+        yield
+    except SystemError as error:
+        cause: BaseException | None = error
+        while isinstance(cause, SystemError):
+            cause = cause.__cause__
+        if isinstance(cause, KeyboardInterrupt):
+            raise KeyboardInterrupt from error
+        raise
 
 
 @contextlib.contextmanager

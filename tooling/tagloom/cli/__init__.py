@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from tagloom import __version__
+from tagloom.apply import interrupts
 from tagloom.cli import (
     addressing,
     adopting,
@@ -108,7 +109,8 @@ def _run(words: list[str]) -> int:  # noqa: PLR0911 - an exit status for each ki
         args = parser().parse_args(words)
         screen = Screen(as_json=args.json, verbose=args.verbose)
         run: Callable[[argparse.Namespace, Screen], int] = args.run
-        return _answered(run(args, screen), command, screen)
+        with interrupts.unwrapped():
+            return _answered(run(args, screen), command, screen)
     except InputError as error:
         pages = pages_for(error.findings, command, args)
         return _bad_input(error.findings, screen, pages, f"; {error.done}")

@@ -10,6 +10,7 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
+from tagloom.apply import interrupts
 from tagloom.cli.applying import context_at
 from tagloom.cli.inputs import (
     Findings,
@@ -39,14 +40,19 @@ if TYPE_CHECKING:
     from tagloom.records.snmp import Address, Credentials, Raw, Wanted
     from tagloom.records.timetable import Timetable
 
+LISTENING_SECONDS = 1.0  # between two looks whether it was told to end
 WAKING_SECONDS = 1.0  # between two looks that switches ask for: who sends traps on end is not polled on end
 
 
 class _WallClock:
-    """The computer's own time, and wait by it, until somebody wakes it."""
+    """The computer's own time, and wait by it, until somebody wakes it or it is told to end.
+
+    The signal that tells it raises KeyboardInterrupt wherever it comes. What swallows that does not keep a wait going.
+    """
 
     def __init__(self) -> None:
         self._woken, self._woken_at = Event(), 0.0
+        self.told_to_end = False
 
     @staticmethod
     def now() -> float:
@@ -57,7 +63,13 @@ class _WallClock:
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
-        if self._woken.wait(seconds):
+        end = time.monotonic() + seconds
+        while not (woken := self._woken.wait(min(max(0.0, end - time.monotonic()), LISTENING_SECONDS))):
+            if self.told_to_end:
+                raise KeyboardInterrupt
+            if time.monotonic() >= end:
+                break
+        if woken:
             time.sleep(max(0.0, min(seconds, self._woken_at + WAKING_SECONDS - time.monotonic())))
             self._woken.clear()
             self._woken_at = time.monotonic()
@@ -140,7 +152,7 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
             if table.repair == "auto" and not args.dry_run:
                 controller.repairs.direct = stack.enter_context(warm(controller, screen, watched, wall.wake))
         _keep_beside(controller, table)
-        _run_until_told(controller, once=args.once)
+        _run_until_told(controller, wall, once=args.once)
     screen.answer({"told": reported, "dry_run": args.dry_run})
     return GOOD
 
@@ -180,16 +192,17 @@ def _teller(agents: Mapping[str, Address], notified: deque[str], wall: _WallCloc
     return heard
 
 
-def _run_until_told(controller: TimetableController, *, once: bool) -> None:
+def _run_until_told(controller: TimetableController, wall: _WallClock, *, once: bool) -> None:
     """Run until a signal says to end, after the wave that is under way."""
 
     def end(*_: object) -> None:
-        controller.ending = True
+        controller.ending = wall.told_to_end = True
         raise KeyboardInterrupt
 
     before = [(number, signal.signal(number, end)) for number in (signal.SIGTERM, signal.SIGINT)]
     try:
-        controller.run(once=once)
+        with interrupts.unwrapped():
+            controller.run(once=once)
     except KeyboardInterrupt:
         controller.tell(time.time(), "told to end: ended")
     finally:

@@ -7,6 +7,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tagloom.apply import interrupts
 from tagloom.cli.inputs import (
     LAB,
     Findings,
@@ -61,28 +62,29 @@ def _observe(args: argparse.Namespace, screen: Screen) -> int:
         before = history.last(fabric.name) if history else {}
         payload: dict[str, Any] = {}
         try:
-            while True:
-                began = time.monotonic()
-                with screen.waiting(f"reading {len(fabric.live)} switches"):
-                    seen = observe.observe_all(fabric, agents, snmp.ask)
-                    witnesses = [(build.fabric, build.state)] if build else []
-                    if args.running:
-                        witnesses.append((fabric, running(fabric.index)))
-                    seen, found = observe.findings_of(witnesses, seen, running)
-                    found += observe.link_findings(build.fabric, build.state, seen) if build else ()
-                at = time.time()
-                payload = observe.snapshot_payload(seen, observe.rates_between(before, seen), found, at)
-                shots += 1
-                if history:
-                    history.append(fabric.name, at, seen)
-                if exporter:
-                    exporter.show(seen, len(found) if witnesses else None)
-                code = DEVICE_FAILED if payload["failed"] else NO if found else GOOD
-                _show_observation(payload, screen, args)
-                before = seen
-                if shots == count or (screen.unheard and not (history or exporter)):
-                    break
-                time.sleep(max(0.0, every - (time.monotonic() - began)))
+            with interrupts.unwrapped():
+                while True:
+                    began = time.monotonic()
+                    with screen.waiting(f"reading {len(fabric.live)} switches"):
+                        seen = observe.observe_all(fabric, agents, snmp.ask)
+                        witnesses = [(build.fabric, build.state)] if build else []
+                        if args.running:
+                            witnesses.append((fabric, running(fabric.index)))
+                        seen, found = observe.findings_of(witnesses, seen, running)
+                        found += observe.link_findings(build.fabric, build.state, seen) if build else ()
+                    at = time.time()
+                    payload = observe.snapshot_payload(seen, observe.rates_between(before, seen), found, at)
+                    shots += 1
+                    if history:
+                        history.append(fabric.name, at, seen)
+                    if exporter:
+                        exporter.show(seen, len(found) if witnesses else None)
+                    code = DEVICE_FAILED if payload["failed"] else NO if found else GOOD
+                    _show_observation(payload, screen, args)
+                    before = seen
+                    if shots == count or (screen.unheard and not (history or exporter)):
+                        break
+                    time.sleep(max(0.0, every - (time.monotonic() - began)))
         except KeyboardInterrupt:
             if not shots or not args.every:
                 raise

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tagloom import platforms
+from tagloom.apply import interrupts
 from tagloom.apply.abort import JOURNAL, LOCK
 from tagloom.apply.build import (
     digest,
@@ -465,7 +466,8 @@ def open_context(ansible: Ansible, command: str, tell: Callable[[str], None]) ->
     with FabricLock(home / LOCK, command, tell) as lock, Journal(home / JOURNAL) as journal:
         journal.interrupt()
         try:
-            yield ApplyContext(ansible, journal, lock, tell)
+            with interrupts.unwrapped():
+                yield ApplyContext(ansible, journal, lock, tell)
         except TagloomError:
             raise
         except Exception as error:
