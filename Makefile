@@ -17,7 +17,7 @@ $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "Python's venv is missing:  sudo apt install python3-venv"; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing the locked set of libraries into $(VENV) (a minute or so the first time)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv --no-compile -r requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@touch $@
 

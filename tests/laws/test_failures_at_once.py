@@ -51,6 +51,7 @@ def damaged(draw, state):
     return state
 
 
+@pytest.mark.slow
 @examples(30)
 @given(
     st.integers(4, 8),

@@ -103,6 +103,7 @@ def each_failure_holds(fabric, kind, chance):
     return build
 
 
+@pytest.mark.slow
 @examples(10)
 @given(
     st.integers(4, 7),

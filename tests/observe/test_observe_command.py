@@ -94,6 +94,7 @@ def test_a_link_that_was_shut_by_hand_is_named_by_both_ends(site, answer):
     assert observe(answer, site, "--against", site / "build")[0] == 0
 
 
+@pytest.mark.slow
 def test_a_hand_on_the_console_is_found_by_snmp_alone(site, answer):
     console(site, "s0", "interface ethernet g5", "switchport general pvid 1", "exit")
     try:

@@ -71,6 +71,7 @@ def test_check_then_push_then_nothing_left_to_do(terminal):
     assert process.configurations(terminal.rack, startup=True) == process.configurations(terminal.rack)
 
 
+@pytest.mark.slow
 def test_a_running_fabric_is_led_to_another_build_by_a_rollout(terminal):
     terminal("apply", "b", *FIRST)
     terminal("plan", "f.yml", "-o", "off", "--off", "s0:g1", "s0:g3", "--previous", "b")

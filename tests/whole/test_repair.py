@@ -44,6 +44,7 @@ def lost(terminal, **how):
     return terminal.answer("lab", "ping", **how)["lost"]
 
 
+@pytest.mark.slow
 def test_pairs_that_a_pulled_cable_cut_off_are_restored_and_go_home_when_it_is_back(terminal):
     page = terminal.answer("repair")
     assert seen(page) == [[], [], 0, 0, 0, None]
