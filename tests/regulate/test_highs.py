@@ -5,7 +5,7 @@ from time import perf_counter
 import numpy as np
 import pytest
 
-from tagloom.regulate.highs import INFEASIBLE, TIME_OUT, USED, solve
+from tagloom.regulate.highs import INFEASIBLE, MORE, MOST_MORE, TIME_OUT, USED, next_limit, solve
 
 ITEMS, SUMS = 40, 5
 
@@ -27,6 +27,18 @@ def test_a_program_has_its_seconds_whatever_share_of_the_machine_it_gets(share):
     began = clock()
     assert market_split(0.4, clock).status == TIME_OUT
     assert clock() - began >= USED * 0.4
+
+
+@pytest.mark.parametrize(
+    ("used", "lasted", "times"),
+    [
+        (2.0, 4.0, MORE * 2),  # half of the machine
+        (0.001, 4.0, MOST_MORE),  # a machine that was paused: no hours of work for a moment
+        (0.001, 0.002, 1.0),  # HiGHS thought that its time was over, since the computer's clock was set forward
+    ],
+)
+def test_the_next_run_has_what_a_busy_machine_took_and_no_more(used, lasted, times):
+    assert next_limit(4.0, 4.0, used, lasted) == pytest.approx(4.0 * times)
 
 
 def test_a_clock_that_stands_still_asks_once_and_answers_keep_their_status():
