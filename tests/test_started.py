@@ -1,28 +1,43 @@
 """What tests start ends: a command that hangs shows where, and fails its test."""
 
 import os
+import signal
 import threading
 from pathlib import Path
 
 from command_line.loaded import Started
 
+PATIENCE_SECONDS = 5  # until it hangs, on a busy machine
+
 
 def hang():
+    """Wait forever, and let a fork in a session of its own do so too."""
     if os.fork() == 0:
-        hang_deeper()
+        os.setsid()
+        hang_elsewhere()
     threading.Event().wait()
 
 
-def hang_deeper():
+def hang_elsewhere():
     threading.Event().wait()
 
 
-def test_a_command_that_hangs_shows_its_stacks_and_those_of_its_forks_and_is_killed(tmp_path):
-    printed = tmp_path / "printed"
-    with Path(os.devnull).open() as nothing, printed.open("a") as stream:
-        streams = [nothing.fileno(), stream.fileno(), stream.fileno()]
-        begun = Started("tagloom.cli", ["--help"], streams=streams, environment=os.environ, first=hang, patience=1)
-    assert begun.wait() == -9
-    text = printed.read_text()
-    assert "in hang\n" in text
-    assert "in hang_deeper\n" in text
+def test_a_command_that_hangs_shows_its_stacks_and_those_of_its_forks_and_all_are_killed(tmp_path):
+    ours, theirs = os.pipe()
+    with Path(os.devnull).open() as nothing, (tmp_path / "stacks").open("a") as stacks:
+        begun = Started(
+            "tagloom.cli",
+            ["--help"],
+            streams=[nothing.fileno(), theirs, theirs],
+            environment=os.environ,
+            first=hang,
+            patience=PATIENCE_SECONDS,
+            shown=stacks.fileno(),
+        )
+    os.close(theirs)
+    assert begun.wait() == -signal.SIGKILL
+    with os.fdopen(ours) as printed:
+        assert printed.read() == ""  # it ends, since nobody is left who could write
+    text = (tmp_path / "stacks").read_text()
+    assert text.count("in hang\n") == 2
+    assert text.count("in hang_elsewhere\n") == 1

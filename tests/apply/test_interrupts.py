@@ -81,7 +81,7 @@ def loop_until_interrupted(after_seconds):
     """Call a compiled loop again and again, and be interrupted at any instruction of that."""
     cells = Cells(np.arange(3))
     signal.setitimer(signal.ITIMER_REAL, after_seconds)
-    while True:
+    for _ in range(1_000_000):
         doubled(cells)
 
 

@@ -202,7 +202,7 @@ def test_a_ring_out_of_its_boxes_is_brought_to_a_login_and_pushed_by_what_bootst
         process.restore(ring.rack)
 
 
-@pytest.mark.parametrize("name", few([name for name, each in MANNERS.items() if each.of_shells], 0, 2))
+@pytest.mark.parametrize("name", few([name for name, each in MANNERS.items() if each.of_shells], 1, 5))
 def test_a_console_is_talked_to_whatever_it_greets_with(ring, name):
     process.manner(ring.rack, "s0", name)
     try:

@@ -31,10 +31,9 @@ def test_lines_are_answered_one_by_one_and_the_session_ends_in_privileged_exec(b
 
 
 @MODELS
-@pytest.mark.parametrize("step_seconds", [3600.0, -3600.0])
-def test_no_wait_ends_or_lasts_because_the_clock_is_set(bench, switch, monkeypatch, step_seconds):
+def test_no_wait_lasts_for_as_long_as_the_clock_is_set_back(bench, switch, monkeypatch):
     looks = itertools.count()
-    monkeypatch.setattr(time, "time", lambda: 1_800_000_000.0 + step_seconds * next(looks))
+    monkeypatch.setattr(time, "time", lambda: 1_800_000_000.0 - 3600.0 * next(looks))
     with bench.connection(switch) as connection:
         connection.send(("vlan database", "vlan 100", "no vlan 100", "exit"))
         assert bench.born[switch].splitlines()[-1] in connection.running_configuration()

@@ -4,7 +4,7 @@ Two such processes serve a whole run of tests, one for Ansible, which forks by i
 small, and one for the rest. The first test that needs them starts them, and workers find them by an environment
 variable. Each loads at its first request. What they fork has a process, a directory, an environment, streams and an
 exit status of its own, as what a shell starts has. Tests that start `tagloom` or Ansible as programs execute all of it,
-and so is what asks for other settings than those that were loaded.
+and so is an Ansible that asks for other settings than those that were loaded.
 """
 
 import base64
@@ -46,7 +46,8 @@ ALSO_OF_ANSIBLE = (
 MESSAGE_BYTES = 1 << 18
 DESCRIPTORS = 16
 NAME_BYTES = 600  # of the process's command line, which a rack takes for its own
-PATIENCE_SECONDS = 480  # with a command or Ansible, on a busy machine
+PATIENCE_SECONDS = 480  # with a command, on a busy machine
+ANSIBLE_PATIENCE_SECONDS = 420  # so that it is shown before the command that waits for it
 DUMP_SECONDS = 0.3  # for a process to write its stacks
 
 EXECUTE_RACK = process.start
@@ -70,6 +71,7 @@ def start():
     environment = ansible_environment(os.environ, share_directory())
     alive, _held = os.pipe()  # the latter is this process's alone, and closes with it
     with contextlib.ExitStack() as stack:
+        stack.callback(os.close, alive)
         servers = {kind: stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)) for kind in LOADS}
         for server in servers.values():
             server.bind("")  # Linux gives a name that no file has
@@ -85,14 +87,13 @@ def start():
                 pass_fds=passed,
                 start_new_session=True,
             )
-    os.close(alive)
     return found
 
 
 class Started:
     """What was asked for, as a `subprocess.Popen`: `program` is "ansible", "tagloom.cli" or "tagloom.lab"."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a process is started with
         self,
         program,
         words,
@@ -103,6 +104,7 @@ class Started:
         passed=(),
         first=None,
         patience=PATIENCE_SECONDS,
+        shown=None,
     ):
         request = {
             "program": program,
@@ -111,12 +113,14 @@ class Started:
             "directory": str(directory or Path.cwd()),
             "passed": list(passed),
             "patience": patience,
+            "shown": shown is not None,
             "first": base64.b64encode(pickle.dumps((sys.path, pickle.dumps(first)) if first else ((), b""))).decode(),
         }
         self.returncode = None
         self._line = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._line.connect(b"\0" + begin()["ansible" if program == "ansible" else "tagloom"].encode())
-        socket.send_fds(self._line, [json.dumps(request).encode()], [*streams, *passed])
+        descriptors = [*streams, *passed, *([] if shown is None else [shown])]
+        socket.send_fds(self._line, [json.dumps(request).encode()], descriptors)
         self.pid = int(self._line.recv(64))
 
     def poll(self):
@@ -154,6 +158,7 @@ def use():
                 streams=[file.fileno() for file in streams],
                 environment=how["env"],
                 passed=how.get("pass_fds", ()),
+                patience=ANSIBLE_PATIENCE_SECONDS,
             )
 
     def popen(words, **how):
@@ -256,7 +261,8 @@ def serve(kind, server, alive):
 def tell(line):
     """Fork what is asked for, and tell who asked its process and its exit status.
 
-    What is still running after its patience, except a rack, shows where it stands and is killed.
+    What is still running after its patience, except a rack, shows where it stands and is killed. A rack may outlive the
+    tests if they are killed, and must not keep their streams open then.
     """
     text, descriptors, *_ = socket.recv_fds(line, MESSAGE_BYTES, DESCRIPTORS)
     asked = json.loads(text)
@@ -268,44 +274,60 @@ def tell(line):
     for descriptor in descriptors:
         os.close(descriptor)
     line.send(str(pid).encode())
-    if asked["program"] != "tagloom.lab":
+    if asked["program"] == "tagloom.lab":
+        with Path(os.devnull).open() as nothing:
+            for number in range(3):
+                os.dup2(nothing.fileno(), number)
+    else:
         signal.signal(signal.SIGALRM, lambda *_: show_and_kill(pid))
         signal.alarm(patience)
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)  # its id is nobody else's until the alarm is off
+    signal.alarm(0)
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     with contextlib.suppress(BrokenPipeError):  # the client was killed, or only started the process
         line.send(str(status).encode())
 
 
-def show_and_kill(session):
-    """Make each process of a session write the stacks of its threads to its standard error, then kill all of them."""
+def show_and_kill(root):
+    """Make a process and its forks write the stacks of their threads to the tests' standard error, and kill them."""
+    found = family(root)  # of any session: Ansible's workers have sessions of their own
     for number, seconds in ((signal.SIGUSR2, DUMP_SECONDS), (signal.SIGKILL, 0.0)):
-        for pid in processes_of(session):
+        for pid in found:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
-            threading.Event().wait(seconds)  # one after another, since they may write to the same file
+            threading.Event().wait(seconds)  # one after another, since they write to the same file
 
 
-def processes_of(session):
-    """Return the processes of a session, each as it is looked at."""
+def family(root):
+    """List a process and all its descendants."""
+    children = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):  # it has just ended
-            if int(stat.read_text().rpartition(")")[2].split()[3]) == session:  # proc(5): the sixth field of all
-                yield int(stat.parent.name)
+            parent = int(stat.read_bytes().rpartition(b")")[2].split()[1])  # proc(5): the fourth field of all
+            children.setdefault(parent, []).append(int(stat.parent.name))
+    found = [root]
+    for pid in found:
+        found += children.get(pid, [])
+    return found
 
 
-def be(descriptors, program, words, environment, directory, passed, first):
+def be(descriptors, program, words, environment, directory, passed, first, shown):
     """Be a program: its own session, descriptors, environment and directory; end with its status."""
     os.setsid()
     above = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, 256) for descriptor in descriptors]
     for descriptor in descriptors:
         os.close(descriptor)
+    stacks = above.pop() if shown else fcntl.fcntl(2, fcntl.F_DUPFD_CLOEXEC, 256)
     for descriptor, number in zip(above, [0, 1, 2, *passed], strict=True):
         os.dup2(descriptor, number)
         os.close(descriptor)
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(directory)
-    faulthandler.register(signal.SIGUSR2, all_threads=True)
+    if program == "tagloom.lab":
+        os.close(stacks)
+    else:
+        faulthandler.register(signal.SIGUSR2, file=stacks, all_threads=True)
     status = 1
     try:
         PROGRAMS[program](words, base64.b64decode(first))

@@ -101,7 +101,6 @@ def test_a_tree_is_pushed_carries_every_pair_is_changed_in_one_go_and_led_back(r
 BESIDE = FABRIC.replace('["s1:Et49/1"', '["s0:Et3", "s1:Et3"], ["s1:Et49/1"')
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("rack", [BESIDE], indirect=True)
 def test_a_link_off_the_tree_goes_off_line_by_line_under_traffic_and_is_led_back(rack, capsys):
     """A rollout between two builds, proven at every line; no frame that hosts send meanwhile is lost."""

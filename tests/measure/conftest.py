@@ -3,10 +3,13 @@
 import os
 import socket
 import subprocess
+import time
+from functools import partial
 
 import pytest
 
 from needs import PATH, require
+from tagloom.measure import sessions
 
 OBJECTS = """
 override .1.3.6.1.4.1.318.1.1.26.4.3.1.5.1 integer 37
@@ -31,6 +34,12 @@ override .1.3.6.1.2.1.99.1.1.1.4.9 integer 500
 override .1.3.6.1.2.1.105.1.3.1.1.4.1 integer 30
 override .1.3.6.1.2.1.105.1.3.1.1.4.2 integer 12
 """
+
+
+@pytest.fixture
+def steady(monkeypatch):
+    """Let commands that end where the machine's clock is set look at one that nobody sets."""
+    monkeypatch.setattr(sessions, "Clocks", partial(sessions.Clocks, wall=time.monotonic))
 
 
 @pytest.fixture(scope="module")

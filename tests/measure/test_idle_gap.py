@@ -143,6 +143,7 @@ def test_a_peer_that_dies_leaves_the_gaps_that_were_tried(monkeypatch, answer):
 
 @pytest.mark.slow
 @pytest.mark.needs("root", "ethtool")
+@pytest.mark.usefixtures("steady")
 def test_real_frames_held_by_a_sleeping_link_show_its_policy(answer):
     """20 ms, 8 ms and 4 ms are long beside what a busy machine adds to a round trip; that is what the scale is for."""
     words = ("--namespaces", "--from", 0.012, "--to", 0.04, "--gaps", 12, "--repeats", 6)

@@ -387,6 +387,7 @@ def plug_that_sees_our_load(lag_seconds, noise):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("steady")
 def test_the_command_finds_the_lag_of_a_meter_by_a_real_load(monkeypatch, capsys):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})  # one spinning process will do
     with plug_that_sees_our_load(1.7, noise=3.0) as meter:

@@ -20,6 +20,7 @@ bench = pytest.mark.needs("root", "ip", "tc", "bridge", "ethtool")
 
 @pytest.mark.slow
 @bench
+@pytest.mark.usefixtures("steady")
 def test_packets_are_lost_while_the_link_is_blocked_and_only_then(answer, tmp_path):
     words = ("--namespaces", "--seconds", 2, "--rate", 20e6, "--block", 0, 200, "--keep", tmp_path / "k.db")
     status, page = answer("measure", "rps", *words)

@@ -52,11 +52,12 @@ class Served:
         from tagloom.cli import main  # noqa: PLC0415 - beside its one use
 
         self.history, self.inventory = home / "h.db", home / "inventory"
+        self.ahead = time.time() - time.monotonic()  # readings are one after another, though the clock be set
         self.inventory.mkdir()
         (home / "f.yml").write_text(format_fabric(RING))
         assert main(["plan", str(home / "f.yml"), "-o", str(home / "b")]) == 0
         for n in range(2):
-            self.read(time.time() - 60 * (2 - n))
+            self.read(seconds_ago=60 * (2 - n))
         words = ["report", home / "b", "--serve", "0", "--traffic", self.history, "-i", self.inventory]
         self.process = subprocess.Popen(
             [*HEARS_INTERRUPTS, sys.executable, "-m", "tagloom.cli", *map(str, words)],
@@ -67,8 +68,9 @@ class Served:
         self.url = re.search(r"http://127\.0\.0\.1:\d+/", first)[0]
         self.port = int(self.url.rstrip("/").rpartition(":")[2])
 
-    def read(self, at, lost=()):
+    def read(self, lost=(), seconds_ago=0):
         """Write a reading, as observe does."""
+        at = self.ahead + time.monotonic() - seconds_ago
         with closing(History(self.history)) as history:
             history.append(RING.name, at, reading(at, lost))
 
@@ -102,7 +104,7 @@ def server(tmp_path_factory):
 @pytest.fixture
 def served(server):
     """The process of all tests here, after a reading in which every link is up."""
-    server.read(time.time())
+    server.read()
     return server
 
 
@@ -147,7 +149,7 @@ def test_the_page_follows_what_observe_reads_and_what_run_does(served):
     assert served.ask("/version")[2] == before  # nothing changed
     assert "s-off" not in served.ask()[2].partition('id="links"')[2].partition("</g>")[0]
     link = RING.links[1]
-    served.read(time.time(), lost={(link.a, link.a_port), (link.b, link.b_port)})
+    served.read(lost={(link.a, link.a_port), (link.b, link.b_port)})
     text = served.ask()[2]
     assert served.ask("/version")[2] != before
     drawn = text.partition('id="links"')[2].partition("</g>")[0]
@@ -180,9 +182,7 @@ def test_a_browser_shows_it_light_and_dark_and_loads_it_anew_when_it_changed(ser
             assert browser.ask("document.documentElement.scrollWidth <= innerWidth")
         assert len(set(colours)) == 2
         shown = browser.ask("document.querySelector('#now').dataset.version")
-        served.read(
-            time.time(), lost={(RING.links[0].a, RING.links[0].a_port), (RING.links[0].b, RING.links[0].b_port)}
-        )
+        served.read(lost={(RING.links[0].a, RING.links[0].a_port), (RING.links[0].b, RING.links[0].b_port)})
         loaded = "document.readyState === 'complete' && document.querySelector('#k0.s-off') !== null"
         until(lambda: browser.ask(loaded), seconds=60)
         assert browser.ask("document.querySelector('#now').dataset.version") != shown

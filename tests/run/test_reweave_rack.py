@@ -3,6 +3,7 @@
 import contextlib
 import os
 import sqlite3
+import time
 from collections import Counter
 from datetime import UTC, datetime
 
@@ -74,7 +75,7 @@ def controlled(home, hold_fabric, memory, clock, told, statuses):
     fabric, table = fabric_of(lab), read_timetable(home / "day.yml")
     settings = read_snmp_settings(lab / "snmp.yml", {}, None)
     agents = settings.agents(fabric)
-    with Snmp(settings.credentials, in_flight=8, timeout=1.0, retries=2) as snmp:
+    with Snmp(settings.credentials, in_flight=8, timeout=1.0, retries=2, now=time.monotonic) as snmp:
         controller = TimetableController(
             *(fabric, table, Site(lab, ROOT, dict(os.environ), f"run{len(statuses)}"), hold_fabric, home / "state"),
             *(memory, clock, Watch(1e9, 1e8, 600, table.dwell_seconds), LoadProbe(agents, snmp.ask), None),

@@ -111,7 +111,6 @@ def test_a_detour_that_was_installed_beforehand_takes_one_wave_of_pvids(terminal
     assert terminal.answer("apply", "guarded")["changed"] == []
 
 
-@pytest.mark.long
 @pytest.mark.slow
 def test_a_detour_beside_renamed_vlans_takes_one_wave_of_pvids_and_goes_home(tmp_path):
     terminal = Terminal(tmp_path)

@@ -159,7 +159,6 @@ def test_a_secret_that_nobody_says_or_that_is_two_lines_sends_nothing(terminal):
     write_secrets(terminal)
 
 
-@pytest.mark.long
 def test_a_push_that_fails_holds_them_back_until_it_is_resumed(terminal):
     terminal("plan", "f.yml", "--routing", "tree", "--previous", "plain", "-o", "tree")
     process.quirks(terminal.rack, {"s1": {"reject_line": "^vlan 1"}})
@@ -174,7 +173,6 @@ def test_a_push_that_fails_holds_them_back_until_it_is_resumed(terminal):
     assert terminal.answer("apply", "tree")["changed"] == []
 
 
-@pytest.mark.long
 def test_a_rollback_says_which_lines_it_leaves_and_is_refused_where_they_alone_went_out(terminal):
     terminal("apply", "b")
     (terminal.home / "templates/site/all.j2").write_text(SITE + "exit\nlogging 192.0.2.77\n")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import tempfile
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from heapq import merge
+from itertools import islice
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -118,7 +120,8 @@ def recorded(home: Path) -> Recorded:
 def sent_log(home: Path, most: int) -> list[dict[str, Any]]:
     """Return the newest runs, `most` at most, with who began each and which lines every switch was sent in it.
 
-    What was typed outside a run, at consoles and for a trial, stands among them, of kind "typed".
+    What was typed outside a run, at consoles and for a trial, stands among them, of kind "typed". Runs keep their
+    order, and so does what was typed, even if the computer's clock was set back in between.
 
     Nothing of a switch's own text stands in a journal, and secrets among the operator's own lines are masked there.
     """
@@ -126,8 +129,8 @@ def sent_log(home: Path, most: int) -> list[dict[str, Any]]:
         return []
     journal, free = Journal(home / JOURNAL), not at_work(home)
     runs = [(run.began, _run_entry(run, journal.switches(run.id), free)) for run in journal.runs()[:most]]
-    both = [*runs, *((each.began, _typed_entry(each)) for each in typed(journal)[:most])]
-    return [entry for _, entry in sorted(both, key=itemgetter(0), reverse=True)[:most]]
+    both = runs, [(each.began, _typed_entry(each)) for each in typed(journal)[:most]]
+    return [entry for _, entry in islice(merge(*both, key=itemgetter(0), reverse=True), most)]
 
 
 def _run_entry(run: Run, rows: Iterable[SwitchRow], free: bool) -> dict[str, Any]:

@@ -38,7 +38,7 @@ def solve(
     HiGHS counts the seconds on the wall. Where `clock` counts fewer, as processor time does on a busy machine, a run
     that was out of time is repeated with more, so that the answer depends on the work and hardly on the load. HiGHS
     goes by the computer's clock: a run that ended early because that was set forward is repeated. If it is set back
-    meanwhile, the run lasts as much longer.
+    meanwhile, the run lasts as much longer. A run lasts at most MOST_MORE times as long as the one before.
     """
     from scipy.optimize import Bounds, LinearConstraint  # noqa: PLC0415 - a third of a second to load
     from scipy.sparse import csr_matrix  # noqa: PLC0415 - as above
