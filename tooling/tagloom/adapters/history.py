@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field, FiniteFloat
 
 from tagloom.records.observation import Counters, Observation
-from tagloom.storage.database import MAGIC, Form, Store
-from tagloom.storage.text import begins_with
+from tagloom.storage.database import Form, Store, mark_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -74,7 +73,7 @@ _PORT: Any = tuple[
 
 def is_one(path: Path) -> bool:
     """Return whether a file is an SQLite database, which no other kind of traffic is."""
-    return begins_with(path, MAGIC)
+    return mark_of(path) is not None
 
 
 class History:

@@ -12,9 +12,9 @@ from tagloom.adapters.history import FORM as HISTORY
 from tagloom.adapters.measurements import FORM as MEASUREMENTS
 from tagloom.errors import Finding, InputError
 from tagloom.records.kept import Measured
-from tagloom.storage.database import LAST_SECOND, MAGIC, EpochSeconds, Store, mark_of
+from tagloom.storage.database import LAST_SECOND, EpochSeconds, Store, mark_of
 from tagloom.storage.document import shown, split_rows
-from tagloom.storage.text import begins_with, read_text
+from tagloom.storage.text import read_text
 
 WITHIN = 1.96  # standard deviations on either side: 95 % of a normal distribution
 PROBED = ("timeout", "sleep", "wake")  # what tagloom measure idle-gap keeps of a policy
@@ -63,9 +63,10 @@ def _row(where: str, name: str, value: str, origin: str, at: str = "", fabric: s
 
 def _file(path: Path) -> list[Measured]:
     expected = "a readable file of measurements, or quantity=value"
-    if not begins_with(path, MAGIC):
+    mark = mark_of(path)
+    if mark is None:
         return _csv(path, read_text(path, expected))
-    history = mark_of(path) == HISTORY.application_id
+    history = mark == HISTORY.application_id
     with Store(path, HISTORY if history else MEASUREMENTS) as file:
         return (_history if history else _measurements)(path, file)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import stat
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 T = TypeVar("T")
-MAGIC = b"SQLite format 3\0"  # sqlite.org/fileformat.html section 1.3
 CHECKED_BYTES = 1 << 26  # every page of a file up to this size is checked when it is opened
 BUSY_SECONDS = 5.0
 NEXT_STEP = "move it away, or name another file"
@@ -94,8 +94,9 @@ class Store:
                 self._check_file(new=new)
                 if new and parents:
                     path.parent.mkdir(mode=0o700 if owner_only else 0o777, parents=True, exist_ok=True)
-                if new and not path.exists():
-                    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600 if owner_only else 0o666))
+                if new:
+                    with suppress(FileExistsError):
+                        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600 if owner_only else 0o666))
             self.wire = connected(path, busy_seconds)
         try:
             with self.reported():
@@ -149,6 +150,8 @@ class Store:
         except sqlite3.OperationalError as error:
             raise self._wrong(*self._unusable(str(error))) from None
         except sqlite3.Error as error:
+            if _is_no_database(error):
+                raise self._wrong(self.form.what, f"another kind of file ({NEXT_STEP})") from None
             raise self._wrong(f"{self.form.what}, whole", f"{error} ({NEXT_STEP})") from None
         except UnicodeError as error:
             raise self._wrong(f"{self.form.what}, its texts in UTF-8", str(error)) from None
@@ -170,19 +173,19 @@ class Store:
         return InputError([Finding(str(self.path), expected, actual)])
 
     def _check_file(self, *, new: bool) -> None:
-        """Raise InputError before SQLite opens a file that is not SQLite."""
+        """Raise InputError before SQLite opens what is no file or, unless it may be new, an empty one."""
         try:
-            descriptor = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
+            found = self.path.stat()
         except FileNotFoundError:
             if new:
                 return
             raise self._wrong(self.form.what, "no such file") from None
-        with os.fdopen(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise self._wrong(self.form.what, "no file")
-            head = file.read(len(MAGIC))
-        if head != MAGIC and (head or not new):
-            raise self._wrong(self.form.what, f"another kind of file ({NEXT_STEP})" if head else "an empty file")
+        if stat.S_ISDIR(found.st_mode):
+            raise self._wrong(f"{self.form.what} that can be used", os.strerror(errno.EISDIR))
+        if not stat.S_ISREG(found.st_mode):
+            raise self._wrong(self.form.what, "no file")
+        if not found.st_size and not new:
+            raise self._wrong(self.form.what, "an empty file")
 
     def _check_tables(self, *, new: bool, deep: bool) -> None:
         """Compare mark, version and tables with the form's, and create the tables of an empty file."""
@@ -216,13 +219,27 @@ class Store:
                 raise self._wrong(f"{form.what}, whole", f"{shown(reported and reported[0])} ({NEXT_STEP})")
 
 
-def mark_of(path: Path) -> int:
-    """Return the application id in a file's header (sqlite.org/fileformat.html, 1.3); 0 if it cannot be read."""
+def mark_of(path: Path) -> int | None:
+    """Return the application id of an SQLite file, 0 if it cannot be read now, None if it is no such file.
+
+    SQLite itself reads the header. If a descriptor of ours were closed, this process would lose all locks that it holds
+    on the file, and another process would take its write-ahead log for one that nobody needs any more
+    (sqlite.org/howtocorrupt.html, section 2.2).
+    """
     try:
-        with path.open("rb") as file:
-            return int.from_bytes(file.read(72)[68:])
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode) or not found.st_size:
+            return None
+        with closing(connected(path, BUSY_SECONDS)) as wire:
+            return int(wire.execute("PRAGMA application_id").fetchone()[0])
+    except sqlite3.Error as error:
+        return None if _is_no_database(error) else 0
     except OSError:
-        return 0
+        return None
+
+
+def _is_no_database(error: sqlite3.Error) -> bool:
+    return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB  # errors of Python's own have none
 
 
 @cache

@@ -84,12 +84,3 @@ def decode(content: bytes, where: str, expected: str) -> str:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise InputError([Finding(where, f"{expected}, a text", f"a NUL on line {line}")])
     return io.StringIO(text, newline=None).read() if "\r" in text else text
-
-
-def begins_with(path: Path, magic: bytes) -> bool:
-    """Return whether a regular file begins with `magic`."""
-    try:
-        with _opened(path) as file:
-            return stat.S_ISREG(os.fstat(file.fileno()).st_mode) and file.read(len(magic)) == magic
-    except (OSError, ValueError):
-        return False

@@ -1,0 +1,76 @@
+"""A journal loses nothing, whoever looks at it, writes to it and is killed meanwhile, in this process and in others."""
+
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+
+import pytest
+
+from tagloom.apply.journal import Journal
+
+OTHER = """
+import random, sys
+from pathlib import Path
+from tagloom.apply.journal import Journal
+
+path, name, seed = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+chance = random.Random(seed)
+while True:
+    if chance.random() < 0.5:
+        Journal(path).runs()
+    else:
+        name += "+"
+        with Journal(path) as journal:
+            journal.begin(name=name, kind="apply", fabric="f", source="s", command="c", operator="o", waves=1,
+                          proven=True, order=path.parent / "order")
+        print(name, flush=True)
+"""
+AT_ONCE = 3
+
+
+def written(process):
+    """Kill a process at whatever it does, and return the runs that it had begun."""
+    process.send_signal(signal.SIGKILL)
+    lines = process.communicate()[0].split("\n")
+    return lines[:-1]  # the last was not told whole
+
+
+def look_and_write(journal, path, name):
+    """Do in this process, which holds the journal open, what its commands do: look by another object, and write."""
+    Journal(path).runs()
+    journal.begin(
+        name=name, kind="apply", fabric="f", source="s", command="c", operator="o", waves=1, proven=True,
+        order=path.parent / "order",
+    )  # fmt: skip
+    return name
+
+
+@pytest.mark.parametrize("rounds", [6, pytest.param(1000, marks=pytest.mark.long)])
+def test_nothing_that_was_written_is_lost(tmp_path, rounds):
+    (tmp_path / "order").mkdir()
+    (tmp_path / "order/x").write_text("x" * 100)
+    path, chance, told = tmp_path / "journal.db", random.Random(rounds), []
+
+    def other(number):
+        words = [sys.executable, "-c", OTHER, str(path), f"r{number}", str(number)]
+        return subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+
+    with Journal(path) as journal:
+        told.append(look_and_write(journal, path, "first"))
+        others = [other(number) for number in range(AT_ONCE)]
+        for number in range(AT_ONCE, rounds + AT_ONCE):
+            told.append(look_and_write(journal, path, f"here{number}"))
+            told.append(others[0].stdout.readline().strip())  # it has begun: it is killed at any moment from here on
+            for _ in range(chance.randrange(20)):
+                look_and_write(journal, path, "beside")
+            told += written(others.pop(0))
+            others.append(other(number))
+        for each in others:
+            told += written(each)
+    assert set(told) <= {run.name for run in Journal(path).runs()}
+    assert len(told) >= 2 * rounds
+    with closing(sqlite3.connect(path)) as wire:
+        assert wire.execute("PRAGMA integrity_check").fetchone() == ("ok",)
