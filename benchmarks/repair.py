@@ -108,7 +108,7 @@ def measure_run(home: Path, means: str, off: list[tuple[str, str]]) -> dict[str,
                 raise SystemExit(log.read_text())
             time.sleep(0.2)
         time.sleep(SETTLED_SECONDS[len(fabric.switches)])
-        process.traps(home / "lab", TRAPS)
+        process.traps(home / "lab", TRAPS, "v3-trap")
         link = fabric.links[0]
         switch = fabric.switches[link.a]
         cut = over(home, link)

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -610,7 +611,8 @@ def test_the_command_narrates_once_and_finds_everything_wrong_at_once(home, caps
     assert (found["where"], found["expected"]) == ("--no-watch", "reweave: off")
 
 
-def test_it_ends_when_told_to(home):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_it_ends_when_told_to_and_when_its_terminal_hangs_up(home, number):
     (home / "inventory").mkdir()
     shape = "name: ring\nmodel: powerconnect-5324\nshape: {family: ring, dims: [4], parallel: 2}\n"
     (home / "inventory" / "fabric.yml").write_text(shape)
@@ -621,7 +623,7 @@ def test_it_ends_when_told_to(home):
     )
     try:
         assert "would change to " in running.stdout.readline()
-        running.terminate()
+        running.send_signal(number)
         assert running.stdout.read().strip().endswith("told to end: ended")
         assert running.wait(30) == 0
     finally:

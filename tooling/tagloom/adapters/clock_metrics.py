@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prometheus_client import CollectorRegistry, start_http_server, write_to_textfile
+from prometheus_client import CollectorRegistry, write_to_textfile
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from tagloom.adapters.metrics_server import MetricsServer
 from tagloom.errors import Finding, InputError
 
 if TYPE_CHECKING:
@@ -30,25 +31,19 @@ class ClockMetrics(Collector):
         self._status: ClockStatus | None = None
         self._registry = CollectorRegistry()
         self._registry.register(self)
-        self._file, self._server = file, None
+        self._file = file
         self._write()
-        if address is not None:
-            try:
-                self._server, _ = start_http_server(address[1], address[0], self._registry)
-            except OSError as error:
-                where = f"--metrics-port {address[0]}:{address[1]}"
-                raise InputError([Finding(where, "a free port", error.strerror or str(error))]) from None
+        self._server = MetricsServer(address, self._registry) if address is not None else None
 
     @property
     def port(self) -> int:
         """Return the TCP port that is listened on, 0 for none."""
-        return int(self._server.server_address[1]) if self._server is not None else 0
+        return self._server.port if self._server is not None else 0
 
     def close(self) -> None:
         """Stop listening."""
         if self._server is not None:
-            self._server.shutdown()
-            self._server.server_close()
+            self._server.end()
 
     def show(self, status: ClockStatus) -> None:
         """Take the next status."""

@@ -1,14 +1,14 @@
-"""Show the last readings to a Prometheus that asks; the only import of prometheus_client."""
+"""Show the last readings to a Prometheus that asks."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from tagloom.errors import Finding, InputError
+from tagloom.adapters.metrics_server import MetricsServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -44,21 +44,16 @@ class Exporter(Collector):
         self._differences: int | None = None
         registry = CollectorRegistry()
         registry.register(self)
-        try:
-            self._server, _ = start_http_server(address[1], address[0], registry)
-        except OSError as error:
-            where = f"--metrics-port {address[0]}:{address[1]}"
-            raise InputError([Finding(where, "a free port", error.strerror or str(error))]) from None
+        self._server = MetricsServer(address, registry)
 
     @property
     def port(self) -> int:
         """Return the TCP port that is listened on."""
-        return int(self._server.server_address[1])
+        return self._server.port
 
     def close(self) -> None:
         """Stop listening."""
-        self._server.shutdown()
-        self._server.server_close()
+        self._server.end()
 
     def show(self, seen: Mapping[str, Observation], differences: int | None = None) -> None:
         """Take the next readings, and in how much they differ from what they were compared with, if anything."""

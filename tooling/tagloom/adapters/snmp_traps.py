@@ -36,9 +36,9 @@ MOST_ENGINES = 4096
 class TrapReceiver:
     """Listen for notifications, and call `heard` with what each is named and where it came from, from another thread.
 
-    None is believed: whoever calls it looks for itself. The community, and the user, are those that agents are read by;
-    others are not heard. Of v3, a trap names its sender's engine, which must be one of `trust`; informs need none. An
-    inform is answered. Raises InputError where the address cannot be had.
+    None is believed: whoever calls it looks for itself. The version, and its community or user, are those that agents
+    are read by; others are not heard. Of v3, a trap names its sender's engine, which must be one of `trust`; informs
+    need none. An inform is answered. Raises InputError where the address cannot be had.
     """
 
     def __init__(self, credentials: Credentials, listen: Address, heard: Callable[[str, Address], None]) -> None:
@@ -73,7 +73,7 @@ class TrapReceiver:
     def trust(self, engines: Iterable[bytes]) -> None:
         """Hear v3 traps of the agents whose engines have these ids, too."""
         new = set(engines) - self._trusted
-        if new and len(self._trusted) + len(new) <= MOST_ENGINES:
+        if new and self._credentials.version == "3" and len(self._trusted) + len(new) <= MOST_ENGINES:
             self._trusted |= new
             for each in sorted(new):
                 self._loop.call_soon_threadsafe(self._add_user, each)
@@ -84,9 +84,9 @@ class TrapReceiver:
             self._engine = engine.SnmpEngine()
         transport = udp.UdpAsyncioTransport(loop=self._loop).open_server_mode(sock=self._socket)
         config.add_transport(self._engine, udp.DOMAIN_NAME, transport)
-        if self._credentials.community:
+        if self._credentials.version == "2c":
             config.add_v1_system(self._engine, "agents", self._credentials.community)
-        if self._credentials.user:
+        else:
             self._add_user(None)
         ntfrcv.NotificationReceiver(self._engine, self._hear)
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
-HEARD = (signal.SIGINT, signal.SIGTERM)
+HEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from tagloom.records.snmp import Address, Credentials, Raw, Wanted
     from tagloom.records.timetable import Timetable
 
+MOST_NOTIFIED = 4096  # notifications that wait for a look; who sends more is looked at all the same
 LISTENING_SECONDS = 1.0  # between two looks whether it was told to end
 WAKING_SECONDS = 1.0  # between two looks that switches ask for: who sends traps on end is not polled on end
 
@@ -144,7 +145,7 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
         if hook is not None:
             stack.callback(hook.close)
         if probe is not None and table.repair != "off":
-            notified = deque[str]()
+            notified = deque[str](maxlen=MOST_NOTIFIED)
             ask = _heard_too(stack, snmp, settings.credentials, table, _teller(agents, notified, wall))
             watched = clock.LoadProbe(agents, ask)
             controller.repairs = _repair_watch(args, controller, watched, table, hook, repair_every)
@@ -199,7 +200,7 @@ def _run_until_told(controller: TimetableController, wall: _WallClock, *, once: 
         controller.ending = wall.told_to_end = True
         raise KeyboardInterrupt
 
-    before = [(number, signal.signal(number, end)) for number in (signal.SIGTERM, signal.SIGINT)]
+    before = [(number, signal.signal(number, end)) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)]
     try:
         with interrupts.unwrapped():
             controller.run(once=once)
