@@ -46,11 +46,11 @@ def receiver(request, heard, senders):
         yield listening
 
 
-def send(receiver, kind, *, up=False, place=None, **words):
+def send(receiver, kind, *, up=False, place=None, engine=ENGINE, **words):
     """Let an agent of the rack's send one notification; return it. `place` takes the address that it has."""
 
     async def once():
-        agent = Agent(Still(), Login(**WORDS | words), ENGINE)
+        agent = Agent(Still(), Login(**WORDS | words), engine)
         transport = await serve(agent, ("127.0.0.1", 0))
         if place is not None:
             place.append(transport.get_extra_info("sockname"))
@@ -102,12 +102,12 @@ def test_who_does_not_know_the_community_is_not_heard(receiver, heard):
 
 
 def test_who_is_not_the_user_is_not_heard_whatever_community_he_knows(receiver, heard):
-    send(receiver, "v3-trap")  # of an engine that nobody knows
     receiver.trust([ENGINE])
+    send(receiver, "v3-trap", engine=ENGINE[:-1] + b"\2")  # that nobody knows
     send(receiver, "v3-trap", auth_password="another-9")
     send(receiver, "v2c-trap")
     nonsense(receiver)
-    send(receiver, "v3-trap", up=True)  # who is is heard still
+    send(receiver, "v3-trap", up=True)  # who is the user is heard still
     until(lambda: heard)
     assert heard == ["linkUp"]
 
