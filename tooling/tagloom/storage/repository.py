@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tagloom.errors import Finding, InputError
@@ -40,33 +42,58 @@ def commit(
 ) -> list[str]:
     """Commit those of `files` that changed and return them; `message` makes the commit message from their names.
 
-    Without a change nothing is committed. A directory that is no repository becomes one. Raises InputError with git's
-    message.
+    Without a change nothing is committed. A directory that is no repository becomes one. What the repository itself
+    says of files that are ignored, or filtered by programs, is not heeded: each is committed as it is. What its owner
+    has staged stays so. Raises InputError with git's message.
     """
     if not (directory / ".git").exists():
         _git(directory, environment, "init", "--quiet", "--initial-branch=main")
-    _git(directory, environment, "add", "--", *files)
-    reported = _git(directory, environment, "diff", "--cached", "--name-only", "-z", "--", *files)
-    changed = sorted(name for name in reported.split("\0") if name)
-    if changed:
-        _git(directory, environment, "commit", "--quiet", "--message", message(changed), "--", *changed)
+    blobs = dict(
+        zip(files, _git(directory, environment, "hash-object", "-w", "--no-filters", "--", *files).split(), strict=True)
+    )
+    head = _git(directory, environment, "rev-parse", "--verify", "--quiet", "HEAD", otherwise="").strip()
+    before = _git(directory, environment, "ls-tree", "-z", "HEAD", "--", *files) if head else ""
+    same = {(name, row.split()[-1]) for row, _, name in (each.partition("\t") for each in before.split("\0") if each)}
+    changed = sorted(name for name, blob in blobs.items() if (name, blob) not in same)
+    if not changed:
+        return []
+    rows = "".join(f"100644 {blobs[name]}\t{name}\0" for name in changed)
+    with tempfile.TemporaryDirectory() as place:
+        ours = {"GIT_INDEX_FILE": f"{place}/index"}
+        if head:
+            _git(directory, environment, "read-tree", "HEAD", more=ours)
+        _git(directory, environment, "update-index", "-z", "--index-info", given=rows, more=ours)
+        tree = _git(directory, environment, "write-tree", more=ours).strip()
+    parents = ("-p", head) if head else ()
+    made = _git(directory, environment, "commit-tree", *parents, "-m", message(changed), tree).strip()
+    _git(directory, environment, "update-ref", "-m", "tagloom backup", "HEAD", made, *parents[1:])
+    _git(directory, environment, "update-index", "-z", "--index-info", given=rows)
     return changed
 
 
-def _git(directory: Path, environment: Mapping[str, str], *words: str) -> str:
+def _git(
+    directory: Path,
+    environment: Mapping[str, str],
+    *words: str,
+    given: str = "",
+    otherwise: str | None = None,
+    more: Mapping[str, str] = MappingProxyType({}),
+) -> str:
     own = {name: value for name, value in environment.items() if not name.startswith("GIT_")}
     settings = (word for setting in _SETTINGS for word in ("-c", setting))
     done = subprocess.run(
         ["git", *settings, *words],
         cwd=directory,
-        env=own | _OURS,
-        stdin=subprocess.DEVNULL,
+        env={**own, **_OURS, **more},
+        input=given,
         capture_output=True,
         text=True,
         errors="replace",
         check=False,
         umask=0o077,  # configurations are for their owner alone, as objects of git too
     )
+    if done.returncode and otherwise is not None:
+        return otherwise
     if done.returncode:
         actual = done.stderr.strip() or f"status {done.returncode}"
         raise InputError([Finding(str(directory), f"git {words[0]}", actual)])
