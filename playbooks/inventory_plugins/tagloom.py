@@ -29,6 +29,7 @@ from typing import Any
 
 from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin
+from ansible.utils.unsafe_proxy import wrap_var
 
 from tagloom import platforms
 from tagloom.errors import InputError
@@ -41,7 +42,7 @@ from tagloom.units import split_address
 
 
 class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible ships no types
-    """Read files named tagloom.yml or tagloom.yaml."""
+    """Read files named tagloom.yml or tagloom.yaml. No value of ours is a template: a directory may have any name."""
 
     NAME = "tagloom"
 
@@ -62,17 +63,17 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible shi
             _learn(platforms.load(model, firmware, fabric.templates))
         known_hosts = folder / "known_hosts"
         if known_hosts.is_file():
-            inventory.set_variable("all", "tagloom_known_hosts", str(known_hosts))
+            inventory.set_variable("all", "tagloom_known_hosts", wrap_var(str(known_hosts)))
         for switch in fabric.live:
             group = inventory.add_group(platforms.page_of(switch.model).replace("-", "_"))
             if switch.name in inventory.groups:  # Ansible would take the one for the other
                 raise AnsibleParserError(f"switches.{switch.name}: expected a name that no group has, actual a group's")
             inventory.add_host(switch.name, group=group)
             host, port = split_address(switch.address or switch.name)
-            inventory.set_variable(switch.name, "ansible_host", host)
+            inventory.set_variable(switch.name, "ansible_host", wrap_var(host))
             if port:
                 inventory.set_variable(switch.name, "ansible_port", port)
-            inventory.set_variable(switch.name, "tagloom_model", switch.model)
+            inventory.set_variable(switch.name, "tagloom_model", wrap_var(switch.model))
 
 
 def _learn(platform: platforms.Platform) -> None:

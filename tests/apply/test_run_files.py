@@ -296,7 +296,7 @@ def test_a_playbook_is_run_on_a_directorys_own_file_with_variables_of_its_role(t
     assert words[:4] == [sys.executable, "-P", "-m", "ansible"]
     assert words[4:7] == ["playbook", "/share/playbooks/read.yml", "--inventory"]
     assert json.loads(words[words.index("--extra-vars") + 1]) == {
-        "tagloom_read_directory": "d",
+        "tagloom_read_directory": {"__ansible_unsafe": "d"},  # no template
         "tagloom_read_package": 3,
     }
     assert words[-2:] == ["--skip-tags", "tagloom_read_outcome,always"]

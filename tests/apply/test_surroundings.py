@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import tagloom
+from command_line.terminal import Terminal
 from tagloom.apply.playbook import Ansible, ansible_environment
 from tagloom.apply.reading import read_running
 from tagloom.apply.run_directory import Job
@@ -134,3 +135,21 @@ def test_a_switch_called_like_a_group_of_the_inventory_is_refused(bench):
     environment = ansible_environment(bench.environment(), SHARE)
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert "switches.s1: expected a name that no group has" in done.stderr
+
+
+def test_the_name_of_a_directory_is_no_template(tmp_path):
+    """Its whole way through Ansible: what is built, read, pushed, kept and led back stands where it was asked for."""
+    mark = "mark-of-a-template"
+    home = tmp_path / f"x{{{{ lookup('pipe', 'touch {mark}') }}}}y{{{{ 7 * 7 }}}} {{% raw %}}z"
+    home.mkdir()
+    terminal = Terminal(home)
+    terminal("new", "ring", "--dims", 3, "-o", "f.yml")
+    terminal("plan", "f.yml", "-o", "{{ 2 }}")
+    with terminal.lab("f.yml"):
+        assert terminal.answer("apply", "{{ 2 }}", "--allow", "interrupt")["changed"] == ["s0", "s1", "s2"]
+        assert terminal.answer("apply", "{{ 2 }}")["changed"] == []
+        assert terminal.answer("backup", "-o", "kept {{ 1 + 1 }}")["failed"] == []
+    assert list((home / "kept {{ 1 + 1 }}").rglob("s0.cfg"))
+    assert {path.name for path in home.iterdir()} == {"f.yml", "inventory", "{{ 2 }}", "kept {{ 1 + 1 }}"}
+    for place in (tmp_path, SHARE, Path.cwd()):
+        assert not list(place.rglob(mark))

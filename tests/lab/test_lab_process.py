@@ -61,7 +61,6 @@ def test_the_directory_is_an_inventory(tmp_path, ended):
     assert (read.hosts, read.links, read.ports) == (made.hosts, made.links, made.ports)
     assert yaml.safe_load((tmp_path / "tagloom.yml").read_text()) == {"plugin": "tagloom", "fabric": "fabric.yml"}
     variables = yaml.safe_load((tmp_path / "group_vars" / "all.yml").read_text())
-    assert variables["tagloom_known_hosts"] == str(tmp_path / "known_hosts")
     assert (variables["ansible_user"], variables["ansible_password"]) == ("lab", "lab")
     assert f"[127.0.0.1]:{info.ports['s1']} ssh-rsa" in (tmp_path / "known_hosts").read_text()
     assert read_order(tmp_path).fabric.links == made.links

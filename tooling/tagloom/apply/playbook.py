@@ -286,9 +286,12 @@ def playbook_words(share: Path, name: str, inventory: Path, **variables: object)
     """Return the command line that runs one of tagloom's playbooks; `variables` are its role's, without the prefix.
 
     It skips tasks that cost a process per switch: the check of variables, which our tasks do themselves, and the
-    display of outcomes, which they write to files.
+    display of outcomes, which they write to files. Texts are marked as no templates: a directory may have any name.
     """
-    arguments = {f"tagloom_{name}_{key}": value for key, value in variables.items()}
+    arguments = {
+        f"tagloom_{name}_{key}": {"__ansible_unsafe": value} if isinstance(value, str) else value
+        for key, value in variables.items()
+    }
     return [
         *(sys.executable, "-P", "-m", "ansible", "playbook", str(share / "playbooks" / f"{name}.yml")),
         *("--inventory", str(inventory_source(inventory)), "--extra-vars", json.dumps(arguments)),

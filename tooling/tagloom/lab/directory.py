@@ -177,7 +177,6 @@ def write_inventory(
     variables = {
         "ansible_user": USER,
         "ansible_password": PASSWORD,
-        "tagloom_known_hosts": str((directory / "known_hosts").absolute()),
         "tagloom_fast_cli": True,
         "tagloom_out_of_band": True,  # a console on loopback, whatever the switch forwards
     }
