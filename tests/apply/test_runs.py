@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from command_line import commands
+from command_line.loaded import parent
 from command_line.terminal import HEARS_INTERRUPTS
 from fabrics import make_fabric
 from tagloom import pipeline, platforms
@@ -273,10 +274,6 @@ def test_a_killed_run_is_refused_anew_and_goes_on_or_back_from_where_it_stands(r
     assert ring.standing(ring.running(), 0 if wave == 1 else 3)
     assert ring.running() == ring.running(startup=True)
     assert ring.journal.unfinished() is None
-
-
-def parent(pid):
-    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 # --- a switch that fails ----------------------------------------------------------------------------------------------

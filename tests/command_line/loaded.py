@@ -298,13 +298,17 @@ def show_and_kill(root):
             threading.Event().wait(seconds)  # one after another, since they write to the same file
 
 
+def parent(pid):
+    """Return the id of a process's parent. Raises OSError if the process has ended."""
+    return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])  # proc(5): the fourth field
+
+
 def family(root):
     """List a process and all its descendants."""
     children = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):  # it has just ended
-            parent = int(stat.read_bytes().rpartition(b")")[2].split()[1])  # proc(5): the fourth field of all
-            children.setdefault(parent, []).append(int(stat.parent.name))
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # the process has just ended
+            children.setdefault(parent(folder.name), []).append(int(folder.name))
     found = [root]
     for pid in found:
         found += children.get(pid, [])

@@ -13,6 +13,7 @@ from pathlib import Path
 import yaml
 
 from command_line import commands
+from command_line.loaded import family, parent
 from tagloom import platforms
 from tagloom.adapters.connect import connect
 from tagloom.adapters.ssh import Access
@@ -235,24 +236,6 @@ class Stage:
         assert self.differences(build, startup=True) == {}
         ping = process.ping(self.rack)
         assert (ping["lost"], ping["storm"], ping["duplicated"]) == (0, "", [])
-
-
-def parent(pid):
-    """Give the parent of a process, by proc(5)."""
-    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-
-
-def family(root):
-    """List a process and all its descendants."""
-    parents = {}
-    for page in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            pid = int(page.parent.name)
-            parents.setdefault(parent(pid), []).append(pid)
-    found = [root]
-    for pid in found:
-        found += parents.get(pid, [])
-    return found
 
 
 def kill(pids):

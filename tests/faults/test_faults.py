@@ -10,7 +10,8 @@ from collections import Counter
 
 import pytest
 
-from stage import BAD, command, family, kill, tagloom
+from command_line.loaded import family
+from stage import BAD, command, kill, tagloom
 from tagloom.lab import process
 from thinned import few
 

@@ -1,4 +1,4 @@
-"""A journal loses nothing, whoever looks at it, writes to it and is killed meanwhile, in this process and in others."""
+"""Check that processes that read, write and are killed at any moment lose no run of a journal."""
 
 import random
 import signal

@@ -1,4 +1,4 @@
-"""What is served over HTTP stays within bounds, whoever connects: places, time, and names of this computer."""
+"""Check the bounds of the HTTP server: connections, time and host names."""
 
 import contextlib
 import http.client

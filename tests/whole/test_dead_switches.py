@@ -106,7 +106,9 @@ def test_a_box_from_the_factory_takes_the_place_of_a_dead_switch_and_nobody_else
     assert held(terminal, *OTHERS) == {name: whole[name] for name in OTHERS}
     assert "vlan 100" in held(terminal)["s1"]
     assert known_hosts(terminal) == keys
-    (typed,) = (each for each in terminal.answer("status", "--offline", "--log", 3)["log"] if each["kind"] == "typed")
+    log = terminal.answer("status", "--offline", "--log", 3)["log"]
+    (typed,) = (each for each in log if each["kind"] == "typed")
+    assert len(log) == 3
     assert (typed["command"], typed["switches"][0]["switch"]) == ("tagloom replace s1", "s1")
     assert f"s1 took {len(typed['switches'][0]['lines'])} lines over {typed['note']}" in " ".join(
         terminal("status", "--offline", "--log", 3).split()

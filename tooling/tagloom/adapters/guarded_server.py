@@ -1,4 +1,4 @@
-"""Answer over HTTP, read-only: few clients at once, each for a short time, and only under names of this computer."""
+"""Serve read-only HTTP with bounds on connections and time, and only for names and addresses of this computer."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ LONGEST_HOST = 255
 
 
 class GuardedServer(ThreadingHTTPServer):
-    """A server that asks `answer` for what stands at a path, given the request's headers; None means nothing does.
+    """A server that calls `answer` with the path and the headers of each request; None means 404.
 
-    Requests for other hosts' names are refused: a name that an attacker points here (DNS rebinding) lets no foreign
-    page read what is served. Raises InputError, which names `option`, where nobody can listen at the address.
+    The server refuses requests for another host's name, so a web page cannot read it through DNS rebinding. Raises
+    InputError, which names `option`, if the address cannot be used.
     """
 
     daemon_threads = True
@@ -84,10 +84,11 @@ class GuardedServer(ThreadingHTTPServer):
         """Serve one more client, or hang up where too many are served already."""
         now = time.monotonic()
         with self._counting:
-            late = [each for each, began in self._open.items() if now - began > SECONDS]
-            for each in late if len(self._open) >= AT_ONCE else ():
-                _hang_up(each)  # its thread ends, and takes it off
-            has_place = len(self._open) < AT_ONCE + len(late)
+            if len(self._open) >= AT_ONCE:
+                for late in [each for each, began in self._open.items() if now - began > SECONDS]:
+                    del self._open[late]
+                    _hang_up(late)  # its thread ends
+            has_place = len(self._open) < AT_ONCE
             if has_place:
                 self._open[request] = now
         if has_place:

@@ -36,9 +36,9 @@ MOST_ENGINES = 4096
 class TrapReceiver:
     """Listen for notifications, and call `heard` with what each is named and where it came from, from another thread.
 
-    None is believed: whoever calls it looks for itself. The version, and its community or user, are those that agents
-    are read by; others are not heard. Of v3, a trap names its sender's engine, which must be one of `trust`; informs
-    need none. An inform is answered. Raises InputError where the address cannot be had.
+    A notification is only a reason to look, never evidence. The receiver accepts the SNMP version and the community or
+    user that agents are read by, and drops all others. A v3 trap must come from an engine passed to `trust`; an inform
+    needs none, and is answered. Raises InputError if the address cannot be used.
     """
 
     def __init__(self, credentials: Credentials, listen: Address, heard: Callable[[str, Address], None]) -> None:

@@ -46,9 +46,9 @@ WAKING_SECONDS = 1.0  # between two looks that switches ask for: who sends traps
 
 
 class _WallClock:
-    """The computer's own time, and wait by it, until somebody wakes it or it is told to end.
+    """The computer's clock, with waits that `wake` and signals end.
 
-    The signal that tells it raises KeyboardInterrupt wherever it comes. What swallows that does not keep a wait going.
+    A signal raises KeyboardInterrupt and sets `told_to_end`, so a wait ends even if a library swallows the exception.
     """
 
     def __init__(self) -> None:
@@ -65,15 +65,14 @@ class _WallClock:
 
     def sleep(self, seconds: float) -> None:
         end = time.monotonic() + seconds
-        while not (woken := self._woken.wait(min(max(0.0, end - time.monotonic()), LISTENING_SECONDS))):
+        while not self._woken.wait(min(max(0.0, end - time.monotonic()), LISTENING_SECONDS)):
             if self.told_to_end:
                 raise KeyboardInterrupt
             if time.monotonic() >= end:
-                break
-        if woken:
-            time.sleep(max(0.0, min(seconds, self._woken_at + WAKING_SECONDS - time.monotonic())))
-            self._woken.clear()
-            self._woken_at = time.monotonic()
+                return
+        time.sleep(max(0.0, min(seconds, self._woken_at + WAKING_SECONDS - time.monotonic())))
+        self._woken.clear()
+        self._woken_at = time.monotonic()
 
     def wake(self, _why: str) -> None:
         self._woken.set()

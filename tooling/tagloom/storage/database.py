@@ -184,6 +184,8 @@ class Store:
             raise self._wrong(f"{self.form.what} that can be used", os.strerror(errno.EISDIR))
         if not stat.S_ISREG(found.st_mode):
             raise self._wrong(self.form.what, "no file")
+        if not os.access(self.path, os.R_OK):
+            raise self._wrong(f"{self.form.what} that can be used", os.strerror(errno.EACCES))
         if not found.st_size and not new:
             raise self._wrong(self.form.what, "an empty file")
 
@@ -228,7 +230,7 @@ def mark_of(path: Path) -> int | None:
     """
     try:
         found = path.stat()
-        if not stat.S_ISREG(found.st_mode) or not found.st_size:
+        if not stat.S_ISREG(found.st_mode) or not found.st_size or not os.access(path, os.R_OK):
             return None
         with closing(connected(path, BUSY_SECONDS)) as wire:
             return int(wire.execute("PRAGMA application_id").fetchone()[0])

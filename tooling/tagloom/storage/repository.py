@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -42,17 +43,15 @@ def commit(
 ) -> list[str]:
     """Commit those of `files` that changed and return them; `message` makes the commit message from their names.
 
-    Without a change nothing is committed. A directory that is no repository becomes one. What the repository itself
-    says of files that are ignored, or filtered by programs, is not heeded: each is committed as it is. What its owner
-    has staged stays so. Raises InputError with git's message.
+    Without a change nothing is committed. A directory that is no repository becomes one. Files are committed unchanged:
+    ignore rules, filters and hooks do not apply. Other staged files stay staged. Raises InputError with git's message.
     """
+    git = partial(_git, directory, environment)
     if not (directory / ".git").exists():
-        _git(directory, environment, "init", "--quiet", "--initial-branch=main")
-    blobs = dict(
-        zip(files, _git(directory, environment, "hash-object", "-w", "--no-filters", "--", *files).split(), strict=True)
-    )
-    head = _git(directory, environment, "rev-parse", "--verify", "--quiet", "HEAD", otherwise="").strip()
-    before = _git(directory, environment, "ls-tree", "-z", "HEAD", "--", *files) if head else ""
+        git("init", "--quiet", "--initial-branch=main")
+    blobs = dict(zip(files, git("hash-object", "-w", "--no-filters", "--", *files).split(), strict=True))
+    head = git("rev-parse", "--verify", "--quiet", "HEAD", otherwise="").strip()
+    before = git("ls-tree", "-z", "HEAD", "--", *files) if head else ""
     same = {(name, row.split()[-1]) for row, _, name in (each.partition("\t") for each in before.split("\0") if each)}
     changed = sorted(name for name, blob in blobs.items() if (name, blob) not in same)
     if not changed:
@@ -61,13 +60,13 @@ def commit(
     with tempfile.TemporaryDirectory() as place:
         ours = {"GIT_INDEX_FILE": f"{place}/index"}
         if head:
-            _git(directory, environment, "read-tree", "HEAD", more=ours)
-        _git(directory, environment, "update-index", "-z", "--index-info", given=rows, more=ours)
-        tree = _git(directory, environment, "write-tree", more=ours).strip()
+            git("read-tree", "HEAD", more=ours)
+        git("update-index", "-z", "--index-info", given=rows, more=ours)
+        tree = git("write-tree", more=ours).strip()
     parents = ("-p", head) if head else ()
-    made = _git(directory, environment, "commit-tree", *parents, "-m", message(changed), tree).strip()
-    _git(directory, environment, "update-ref", "-m", "tagloom backup", "HEAD", made, *parents[1:])
-    _git(directory, environment, "update-index", "-z", "--index-info", given=rows)
+    made = git("commit-tree", *parents, "-m", message(changed), tree).strip()
+    git("update-ref", "-m", "tagloom backup", "HEAD", made, *parents[1:])
+    git("update-index", "-z", "--index-info", given=rows)
     return changed
 
 
@@ -92,9 +91,9 @@ def _git(
         check=False,
         umask=0o077,  # configurations are for their owner alone, as objects of git too
     )
-    if done.returncode and otherwise is not None:
-        return otherwise
     if done.returncode:
+        if otherwise is not None:
+            return otherwise
         actual = done.stderr.strip() or f"status {done.returncode}"
         raise InputError([Finding(str(directory), f"git {words[0]}", actual)])
     return done.stdout
