@@ -39,6 +39,12 @@ options:
     type: str
     default: ""
     choices: ["", drain, interrupt]
+  registered:
+    description:
+      - The variable in which each host that takes part has registered its own name as V(msg), as the role does.
+      - Without it all hosts of the batch that have not failed take part, whatever condition this task has.
+    type: str
+    default: ""
 """
 EXAMPLES = """
 - name: Read the waves of the build.

@@ -4,7 +4,7 @@ DOCUMENTATION = """
 module: fetch
 short_description: Read running configurations into files
 description:
-  - Reads the running configurations of all hosts of the play side by side, each into C(SWITCH.cfg), mode 0600.
+  - Reads the running configurations of the hosts that take part side by side, each into C(SWITCH.cfg), mode 0600.
   - Runs on the controller, in check mode too, since it changes no switch.
 version_added: "0.1.0"
 author: The tagloom maintainers (!UNKNOWN)
@@ -15,6 +15,12 @@ options:
     required: true
   package:
     description: The directory of the package that C(tagloom) runs; set by it alone.
+    type: str
+    default: ""
+  registered:
+    description:
+      - The variable in which each host that takes part has registered its own name as V(msg), as the role does.
+      - Without it all hosts of the batch that have not failed take part, whatever condition this task has.
     type: str
     default: ""
 """

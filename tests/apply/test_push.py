@@ -255,6 +255,63 @@ def test_a_play_of_ones_own_lays_its_variables_over_a_hosts_and_hears_of_every_s
     assert bench.state("s2") == bench.target("s2")
 
 
+ROLE = {"ansible.builtin.include_role": {"name": "tagloom_apply"}}
+LOOK = {"ansible.builtin.include_role": {"name": "tagloom_apply", "apply": {"check_mode": True}}}
+ONLY_S3 = "inventory_hostname == 's3'"
+REFUSE_S2 = {"ansible.builtin.assert": {"that": "inventory_hostname != 's2'"}}
+LIMITED = {
+    "a condition on the included role": ({"tasks": [ROLE | {"when": ONLY_S3}]}, "s0 s1 s2"),
+    "a failure before": ({"pre_tasks": [REFUSE_S2], "roles": ["tagloom_apply"]}, "s2"),
+}
+MORE_LIMITED = {
+    "a condition on the role": ({"roles": [{"role": "tagloom_apply", "when": ONLY_S3}]}, "s0 s1 s2"),
+    "a batch": ({"serial": 3, "roles": ["tagloom_apply"]}, "s3"),
+    "its hosts": ({"hosts": "s0,s1", "roles": ["tagloom_apply"]}, "s2 s3"),
+    "an earlier look that all hosts took part in": ({"tasks": [LOOK, ROLE | {"when": ONLY_S3}]}, "s0 s1 s2"),
+}
+
+
+def play_of_ones_own(bench, **words):
+    page = bench.directory / "own.yml"
+    page.write_text(yaml.safe_dump([{"hosts": "all", "connection": "local", "gather_facts": False} | words]))
+    return page
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [*LIMITED, *(pytest.param(name, marks=pytest.mark.slow) for name in MORE_LIMITED)],
+)
+def test_no_switch_that_a_play_leaves_out_is_changed_and_the_refusal_names_them(bench, limit):
+    words, left_out = (LIMITED | MORE_LIMITED)[limit]
+    bench.write_build()
+    assert bench.by_hand(page=play_of_ones_own(bench, **words)) == 2
+    assert bench.configurations() == bench.born
+    assert sorted(set(re.findall(r"(s\d): expected in the play", bench.log()))) == left_out.split()
+    assert f"tagloom apply {bench.build} --limit" in bench.log()
+
+
+def test_a_play_takes_its_whole_fabric_through_a_condition_or_a_second_call(bench):
+    bench.write_build()
+    page = play_of_ones_own(bench, tasks=[ROLE | {"when": "inventory_hostname != 's9'"}, ROLE])
+    assert bench.by_hand(page=page) == 0, bench.log()
+    assert bench.state("s3") == bench.target("s3")
+
+
+def test_a_play_under_another_strategy_is_refused(bench):
+    bench.write_build()
+    page = play_of_ones_own(bench, strategy="host_pinned", roles=["tagloom_apply"])
+    assert bench.by_hand(page=page) == 2
+    assert "strategy of the play: expected linear or debug, actual host_pinned" in bench.log()
+    assert bench.configurations() == bench.born
+
+
+def test_only_switches_that_a_play_has_are_read(bench):
+    role = {"ansible.builtin.include_role": {"name": "tagloom_read"}, "when": ONLY_S3}
+    page = play_of_ones_own(bench, tasks=[role], vars={"tagloom_read_directory": str(bench.build / "texts")})
+    assert bench.by_hand(page=page) == 0, bench.log()
+    assert sorted(path.stem for path in (bench.build / "texts").glob("*.cfg")) == ["s3"]
+
+
 def test_a_limit_reaches_the_named_switches_only(bench):
     bench.write_build()
     outcomes = bench.apply(limit="s1,s2")

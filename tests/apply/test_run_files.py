@@ -299,7 +299,7 @@ def test_a_playbook_is_run_on_a_directorys_own_file_with_variables_of_its_role(t
         "tagloom_read_directory": {"__ansible_unsafe": "d"},  # no template
         "tagloom_read_package": 3,
     }
-    assert words[-2:] == ["--skip-tags", "tagloom_read_outcome,always"]
+    assert words[-2:] == ["--skip-tags", "tagloom_read_by_hand,always"]
     assert inventory_source(tmp_path) == tmp_path
     (tmp_path / "tagloom.yml").write_text("")
     assert inventory_source(tmp_path) == tmp_path / "tagloom.yml"

@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Any
 from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
 
-from tagloom.adapters.host_variables import host_variables
+from tagloom.adapters.host_variables import host_variables, hosts_taking_part
 from tagloom.adapters.ssh import SSH_PORT, Access
 from tagloom.apply.build import refuse_unallowed
 from tagloom.apply.controller import Controller, check_package
 from tagloom.apply.run_directory import Job, RunDirectory
-from tagloom.errors import InputError
+from tagloom.errors import Finding, InputError
 from tagloom.operate.push_order import order_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+STRATEGIES = ("linear", "debug")  # those under which a task that runs once runs once
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
@@ -44,6 +46,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
                 "controller": {"type": "int", "default": -1},
                 "package": {"type": "str", "default": ""},
                 "allow": {"type": "str", "default": "", "choices": ["", "drain", "interrupt"]},
+                "registered": {"type": "str", "default": ""},
             }
         )
         controller = Controller(arguments["controller"])
@@ -63,13 +66,19 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
             check_package(arguments["package"])
             if controller.by_hand and not self._task.check_mode:
                 refuse_unallowed(Path(arguments["build"]), arguments["allow"])
-            play, inventory = list(variables["ansible_play_hosts_all"]), variables["groups"]["all"]
+            inventory = variables["groups"]["all"]
+            if controller.by_hand:
+                play = hosts_taking_part(variables, arguments["registered"])
+                check_strategy(self._task.get_play().strategy)
+            else:
+                play = list(variables["ansible_play_hosts_all"])
             order = order_of(files.read_job(), play, inventory, by_hand=controller.by_hand)
         except InputError as error:
             files.findings.write_text(json.dumps([finding.to_json() for finding in error.findings]), "utf-8")
             return result | {"failed": True, "msg": str(error)}
-        files.hosts.write_text(json.dumps(order.pop("hosts")), "utf-8")
-        files.addresses.write_text(json.dumps(addresses_of(self, variables)), "utf-8")
+        hosts = order.pop("hosts")
+        files.hosts.write_text(json.dumps(hosts), "utf-8")
+        files.addresses.write_text(json.dumps(addresses_of(self, variables, hosts)), "utf-8")
         files.order.write_text(json.dumps(order), "utf-8")
         how = ": a look" if order["check"] else ""
         brief = [{"number": wave["number"], "name": f"{wave['name']}{how}"} for wave in order["waves"].values()]
@@ -77,10 +86,18 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
         return result | {"changed": False, "waves": brief, "directory": str(files.path), "again": again}
 
 
-def addresses_of(action: ActionModule, variables: Mapping[str, Any]) -> dict[str, tuple[str, int]]:
-    """Return where each host of the play is reached; without those whose variables fail, as their pushes will."""
+def check_strategy(strategy: str) -> None:
+    """Raise InputError for a strategy of Ansible under which each host would push for all of them."""
+    if strategy.rpartition(".")[2] not in STRATEGIES:
+        raise InputError([Finding("strategy of the play", " or ".join(STRATEGIES), strategy)])
+
+
+def addresses_of(
+    action: ActionModule, variables: Mapping[str, Any], hosts: Sequence[str]
+) -> dict[str, tuple[str, int]]:
+    """Return where hosts are reached; without those whose variables fail, as their pushes will."""
     found = {}
-    for host in variables["ansible_play_hosts_all"]:
+    for host in hosts:
         try:
             known = host_variables(action, variables, host, ("ansible_host", "ansible_port"))
             found[host] = str(known.get("ansible_host") or host), int(known.get("ansible_port") or SSH_PORT)

@@ -12,7 +12,7 @@ from ansible.plugins.action import ActionBase
 
 from tagloom import platforms
 from tagloom.adapters.connect import connect
-from tagloom.adapters.host_variables import host_variables
+from tagloom.adapters.host_variables import host_variables, hosts_taking_part
 from tagloom.adapters.ssh import Access
 from tagloom.adapters.worker_pool import run_parallel
 from tagloom.apply.controller import check_package
@@ -39,13 +39,19 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
         """Write ``SWITCH.cfg``, also in check mode: it changes no switch. `unread` says of the others why not."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         _, arguments = self.validate_argument_spec(
-            {"directory": {"type": "path", "required": True}, "package": {"type": "str", "default": ""}}
+            {
+                "directory": {"type": "path", "required": True},
+                "package": {"type": "str", "default": ""},
+                "registered": {"type": "str", "default": ""},
+            }
         )
         try:
             check_package(arguments["package"])
         except InputError as error:
             return result | {"failed": True, "msg": str(error)}
-        directory, hosts = Path(arguments["directory"]).absolute(), list((task_vars or {})["ansible_play_hosts"])
+        directory = Path(arguments["directory"]).absolute()
+        by_hand = not arguments["package"]
+        hosts = hosts_taking_part(task_vars or {}, arguments["registered"] if by_hand else "")
         variables = partial(host_variables, self, task_vars or {}, names=(*Access.VARIABLES, MODEL))
 
         def prepare(switch: str) -> Callable[[Turn], str]:

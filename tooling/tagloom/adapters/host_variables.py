@@ -1,4 +1,4 @@
-"""Read what Ansible knows of other hosts than the one whose task runs."""
+"""Read which other hosts than the task's own take part in it, and their variables."""
 
 from __future__ import annotations
 
@@ -6,6 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+
+def hosts_taking_part(task_vars: Mapping[str, Any], registered: str) -> list[str]:
+    """Return the hosts of the batch that have neither failed nor been unreachable and that run the calling tasks.
+
+    Those are the hosts with their own name as the `msg` of the variable `registered`. Without such a variable, all
+    hosts of the batch are taken to run them.
+    """
+    batch, everyone = list(task_vars["ansible_play_batch"]), task_vars["hostvars"]
+    if not registered:
+        return batch
+    found = {host: everyone.raw_get(host).get(registered) or {} for host in batch}
+    return [host for host in batch if str(found[host].get("msg", "")) == host]
 
 
 def host_variables(action: Any, task_vars: Mapping[str, Any], host: str, names: Sequence[str]) -> dict[str, Any]:

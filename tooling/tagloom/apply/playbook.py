@@ -285,8 +285,9 @@ def _python_path(former: str) -> list[str]:
 def playbook_words(share: Path, name: str, inventory: Path, **variables: object) -> list[str]:
     """Return the command line that runs one of tagloom's playbooks; `variables` are its role's, without the prefix.
 
-    It skips tasks that cost a process per switch: the check of variables, which our tasks do themselves, and the
-    display of outcomes, which they write to files. Texts are marked as no templates: a directory may have any name.
+    It skips tasks that cost a process per switch: the check of variables, which our tasks do themselves, and those of
+    a play by hand, which find the hosts that take part and display outcomes. Texts are marked as no templates: a
+    directory may have any name.
     """
     arguments = {
         f"tagloom_{name}_{key}": {"__ansible_unsafe": value} if isinstance(value, str) else value
@@ -295,7 +296,7 @@ def playbook_words(share: Path, name: str, inventory: Path, **variables: object)
     return [
         *(sys.executable, "-P", "-m", "ansible", "playbook", str(share / "playbooks" / f"{name}.yml")),
         *("--inventory", str(inventory_source(inventory)), "--extra-vars", json.dumps(arguments)),
-        *("--skip-tags", f"tagloom_{name}_outcome,always"),
+        *("--skip-tags", f"tagloom_{name}_by_hand,always"),
     ]
 
 

@@ -11,6 +11,7 @@ from tagloom.render import site_lines
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
+    from pathlib import Path
 
     from tagloom.apply.build import WaveOrder
     from tagloom.apply.run_directory import Job
@@ -21,7 +22,8 @@ def order_of(job: Job, play: Sequence[str], inventory: Collection[str], *, by_ha
     """Return what a push needs to know of a job's waves and switches, and the `hosts` it reaches for.
 
     `play` are the hosts that Ansible was limited to. A run `by_hand` sends the operator's own lines in a last wave of
-    their own; a command has that done by a job of its own. Raises InputError.
+    their own; a command has that done by a job of its own. It needs all switches that the waves change, since nothing
+    proves what a part of them would do. Raises InputError.
     """
     waves, fabric = read_waves(job.build), read_fabric(fabric_file(job.build))
     aside = left_alone(job.build)
@@ -31,6 +33,7 @@ def order_of(job: Job, play: Sequence[str], inventory: Collection[str], *, by_ha
     wanted = between(waves, job.first_wave, job.last_wave, check=job.check)
     own_lines = job.own_lines
     if by_hand:
+        whole_waves(wanted, fabric, play, job.build)
         target = job.build / "build" / "fabric.yml"
         led = site_lines(read_fabric(target) if target.is_file() else fabric)
         own_lines = {name: [line.to_json() for line in lines] for name, lines in led.items()}
@@ -73,6 +76,16 @@ def order_of(job: Job, play: Sequence[str], inventory: Collection[str], *, by_ha
 def reached(wave: WaveOrder, play: Sequence[str]) -> list[str]:
     """List the hosts of the play that a wave reaches for, in the order in which they begin."""
     return list(play) if wave.switches is None else [name for name in wave.switches if name in play]
+
+
+def whole_waves(waves: Sequence[WaveOrder], fabric: Fabric, play: Collection[str], build: Path) -> None:
+    """See that a play has all switches that waves change. Raises InputError."""
+    live = [switch.name for switch in fabric.live]
+    needed = {name for wave in waves for name in (live if wave.switches is None else wave.switches)}
+    advice = f"in the play, as the proof needs every switch; for a part of them: tagloom apply {build} --limit HOSTS"
+    left_out = "left out by hosts, --limit, serial or a condition, or because it failed"
+    if missing := [Finding(name, advice, left_out) for name in live if name in needed and name not in play]:
+        raise InputError(missing)
 
 
 def same_switches(fabric: Fabric, play: Collection[str], inventory: Collection[str], *, named: bool) -> None:
