@@ -15,7 +15,8 @@ from tagloom.pipeline.rollouts import rollout_between
 from tagloom.read.fabric_file import parse_fabric
 from tagloom.read.fabric_text import format_fabric
 from tagloom.records.fabric import DEFAULT_NETWORK
-from tagloom.records.fabric_pair import FabricPair, shared_part
+from tagloom.records.fabric_pair import FabricPair, owned_ports, shared_part
+from tagloom.records.ownership import overlay
 from tagloom.records.switch_state import Frames, Membership, SwitchEditor
 from tagloom.render import lines_of
 from tagloom.verify import prove_wave, verify
@@ -292,6 +293,24 @@ def test_every_state_of_a_rollout_keeps_networks_apart_and_pairs_that_stay_toget
     assert verify(new_fabric, rollout.after).proven
 
 
+@examples(15)
+@given(families(), st.data())
+def test_hosts_are_led_to_other_networks_with_the_ids_of_a_plan_beside_what_runs(fabric, data):
+    old_fabric = with_networks(data.draw, fabric)
+    new_fabric = moved(data.draw, old_fabric)
+    old, _, _ = planned(old_fabric)
+    new, _, _ = planned(new_fabric, previous=old)
+    try:
+        rollout_between(old, new)
+    except PlanError as error:
+        event(f"refused, {error.rule}")
+        return
+    change = rollout_between(old, new, own_ids=True)
+    event(f"{len(change.waves)} waves")
+    for name, end in change.after.items():
+        assert overlay(end, new.state[name], owned_ports((new_fabric,), name)) == end
+
+
 @examples(30)
 @given(families(), st.data())
 def test_a_line_by_which_a_frame_would_cross_is_found(fabric, data):
@@ -322,7 +341,7 @@ def test_a_fabric_of_a_rollouts_waves_is_read_back_with_both_networks_of_its_hos
     old = make_fabric("ring", 4, extra="networks: {a: [h0, h1], b: [h2, h3]}\n")
     new = make_fabric("ring", 4, extra="networks: {a: [h0], b: [h1, h2, h3]}\n")
     both = FabricPair(old, new)
-    assert (both.same_cabling, both.difference) == (False, "1 hosts change networks")
+    assert (both.same_cabling, both.difference) == (False, "1 host changes its network")
     between = both.united(new_addresses=True)
     assert {name: mine.tolist() for name, mine in between.networks.items()} == {"a": [0], "a -> b": [1], "b": [2, 3]}
     assert between.isolated_networks.tolist() == [[False, False, True], [False, False, False], [True, False, False]]

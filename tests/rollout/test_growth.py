@@ -17,7 +17,8 @@ from tagloom.operate import prepare, waves
 from tagloom.pipeline.proving import proof_services
 from tagloom.records.change import Cell, apply_changes
 from tagloom.records.fabric import Management
-from tagloom.records.fabric_pair import FabricPair, shared_part
+from tagloom.records.fabric_pair import FabricPair, owned_ports, shared_part
+from tagloom.records.ownership import overlay
 from tagloom.records.switch_state import Membership, SwitchEditor
 from tagloom.render import line_changes
 from tagloom.rollout import finish
@@ -249,6 +250,18 @@ def test_parts_in_another_order_are_nothing_to_do():
     before = built(old)
     after = replace(before, fabric=new, state={switch.name: before.state[switch.name] for switch in new.switches})
     assert pipeline.rollout_between(before, after).waves == ()
+
+
+@pytest.mark.parametrize("how", ["previous", "keep"])
+@pytest.mark.parametrize("name", DIFFERENCES)
+def test_a_build_planned_beside_what_runs_is_reached_with_its_own_ids(name, how):
+    old, new = DIFFERENCES[name]()
+    old = built(old)
+    new = built(new, **{how: old})
+    change = pipeline.rollout_between(old, new, own_ids=True)
+    for switch in new.fabric.live:
+        end, ports = change.after[switch.name], owned_ports((new.fabric,), switch.name)
+        assert overlay(end, new.state[switch.name], ports) == end
 
 
 @pytest.mark.parametrize(

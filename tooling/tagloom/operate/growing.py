@@ -56,7 +56,7 @@ def from_what_runs(
     if (same := fabrics.same_cabling) or _other_up(old.fabric, new.fabric):  # by today's names
         return prepared if same else _in_one_go(context, prepared, old.fabric), ""
     try:
-        change = rollout_between(old, new, allow_drain=allow_drain)
+        change = rollout_between(old, new, allow_drain=allow_drain, own_ids=True)
     except (InputError, PlanError):
         if not at_once:
             raise

@@ -40,8 +40,11 @@ def rollout_between(
     allow_duplicates: bool = False,
     foreign: str = "refuse",
     running: Path | None = None,
+    own_ids: bool = False,
 ) -> Rollout:
     """Order the change from one build to another; `allow_duplicates` permits repeated broadcasts meanwhile.
+
+    With `own_ids`, VLANs of a new fabric have the very ids of its build wherever those are free.
 
     `running` is a directory of configurations read from the switches, in place of the old build's. Foreign
     configuration in them stays, except VLANs that would loop, which `foreign` "prune" prunes. Neither is for fabrics
@@ -54,7 +57,7 @@ def rollout_between(
         if running is not None or foreign != "refuse":
             rule = "two builds of one fabric; what loops is pruned first: tagloom apply OLD --foreign prune"
             raise InputError([Finding("--running, --foreign", rule, "they differ in parts")])
-        requested = WavesRequest(proof_services, partial(_planned_alone, new), allowed, strategy, allow_drain)
+        requested = WavesRequest(proof_services, partial(_planned_alone, new), allowed, strategy, allow_drain, own_ids)
         return grow(FabricPair(a, b), old.state, new.state, requested)
     before, after = what_runs(running, b, old.state, new.state)
     services = proof_services(b, duplicates_allowed=allowed)

@@ -111,16 +111,17 @@ class FabricPair:
         """Return the counts of what was added, removed and changed, in words."""
         here, there = hosts_by_member(self.old), hosts_by_member(self.new)
         counts = (
-            (len(self.come), "switches come"),
-            (len(self.gone), "switches go"),
-            (len(set(link_ends(self.new)) - self.links), "links come"),
-            (len(set(link_ends(self.old)) - self.links), "links go"),
-            (len(there.keys() - self.hosts.keys()), "hosts come"),
-            (len(here.keys() - self.hosts.keys()), "hosts go"),
-            (self.readdressed, "addresses change"),
-            (self.in_other_networks, "hosts change networks"),
+            (len(self.come), "switch comes", "switches come"),
+            (len(self.gone), "switch goes", "switches go"),
+            (len(set(link_ends(self.new)) - self.links), "link comes", "links come"),
+            (len(set(link_ends(self.old)) - self.links), "link goes", "links go"),
+            (len(there.keys() - self.hosts.keys()), "host comes", "hosts come"),
+            (len(here.keys() - self.hosts.keys()), "host goes", "hosts go"),
+            (self.readdressed, "address changes", "addresses change"),
+            (self.in_other_networks, "host changes its network", "hosts change networks"),
         )
-        return ", ".join(f"{count} {what}" for count, what in counts if count) or "nothing differs"
+        found = (f"{count} {one if count == 1 else more}" for count, one, more in counts if count)
+        return ", ".join(found) or "nothing differs"
 
     def ports_of_links(self, fabric: Fabric) -> dict[str, set[int]]:
         """Return by switch the ports of links that only `fabric`, one of the two, has."""

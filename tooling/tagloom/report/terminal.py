@@ -303,6 +303,16 @@ def rollout_lines(payload: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def _conditions_of_bound(payload: Mapping[str, Any]) -> str:
+    """Return the conditions on link settings under which the lower bound on watts holds, besides the load."""
+    conditions = ["all switches stay connected"]
+    if payload["two_connected"] and payload["method"] != "static":  # the program of `static` lacks this condition
+        conditions.append("no link becomes the only way")
+    if payload.get("survive") == "link":
+        conditions.append("a repair wakes one link at most")
+    return f"if {' and '.join(conditions)}"
+
+
 def settings_lines(payload: Mapping[str, Any]) -> list[str]:
     """Return which links are turned off and what that saves."""
     before, after = payload["max_channel_load_before"], payload["max_channel_load_after"]
@@ -312,8 +322,8 @@ def settings_lines(payload: Mapping[str, Any]) -> list[str]:
     if not saving:
         saving = (
             f"{payload['saving_percent']:.1f} %: {payload['watts_before']:.1f} W -> {payload['watts_after']:.1f} W "
-            f"(no {routing} within this load draws less than {payload['lower_bound_watts']:.1f} W: "
-            f"gap {payload['gap_percent']:.1f} %)"
+            f"(no {routing} within this load draws less than {payload['lower_bound_watts']:.1f} W "
+            f"{_conditions_of_bound(payload)}: gap {payload['gap_percent']:.1f} %)"
         )
     if payload["survive_watts"] is not None:
         costs = f"; costs {payload['survive_watts']:.1f} W"

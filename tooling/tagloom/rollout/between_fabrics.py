@@ -54,6 +54,7 @@ class WavesRequest:
 
     services    returns what decides waves of a fabric, or between two
     plan_alone  returns the state that a plan for a fabric has, raises InputError or PlanError if there is none
+    own_ids     whether VLANs get the ids of the plan if nothing else has them, even if fewer change under other ids
     """
 
     services: ServicesOf
@@ -61,6 +62,7 @@ class WavesRequest:
     duplicates_allowed: bool = False
     strategy: str = "auto"
     allow_drain: bool = False
+    own_ids: bool = False
 
 
 def grow(fabrics: FabricPair, before: FabricState, after: FabricState, requested: WavesRequest) -> Rollout:
@@ -82,7 +84,7 @@ def grow(fabrics: FabricPair, before: FabricState, after: FabricState, requested
     refused: list[PlanError] = []
     for keep in (True, False):
         try:
-            parts = stages(fabrics, before, after, keep=keep)
+            parts = stages(fabrics, before, after, keep=keep, own_ids=requested.own_ids)
             return _ordered(fabrics, parts, requested)
         except PlanError as error:
             refused.append(error)
@@ -386,7 +388,7 @@ def _over_what_both_carry(
     begun = _proven_waves([(Step("part", WHY["part"], less), (old, first))], start, services, AS_PLANNED)
     rest = grow(FabricPair(first, last), less, not_carrying(new, after, coming), requested)
     here = {switch.name: rest.after[switch.name] for switch in new.switches}
-    end = numbered_as(FabricPair(last, new), here, after)
+    end = numbered_as(FabricPair(last, new), here, after, own_ids=requested.own_ids)
     ended = _proven_waves([(Step("join", WHY["join"], end), (last, new))], here, services, AS_PLANNED)
     assert rest.growth is not None  # noqa: S101 - it leads between fabrics
     growth = replace(

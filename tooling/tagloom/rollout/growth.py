@@ -74,13 +74,16 @@ class Stages:
     end: FabricState
 
 
-def stages(fabrics: FabricPair, before: FabricState, after: FabricState, *, keep: bool = True) -> Stages:
+def stages(
+    fabrics: FabricPair, before: FabricState, after: FabricState, *, keep: bool = True, own_ids: bool = False
+) -> Stages:
     """Return the states between `before`, of the old fabric, and `after`, of the new one.
 
-    Without `keep`, only VLANs whose ids are given are changed in place: what comes has unused ids. Raises PlanError if
-    too few are left, or if a given id is that of something else.
+    Without `keep`, only VLANs whose ids are given are changed in place: what comes has unused ids. With `own_ids`, a
+    VLAN is changed in place only if the plan gives it the id that it has. Raises PlanError if too few are left, or if a
+    given id is that of something else.
     """
-    keeps = _matches(fabrics, before, after) if keep else _given(fabrics, before, after)
+    keeps = _matches(fabrics, before, after, own_ids=own_ids) if keep else _given(fabrics, before, after)
     after = _numbered(fabrics.new, before, after, keeps)
     both = _StatesOfBoth(fabrics, before, after, frozenset(keeps.values()))
     parts: list[FabricState] = [{}, {}, {}, {}, {}, {}]
@@ -101,12 +104,13 @@ def stages(fabrics: FabricPair, before: FabricState, after: FabricState, *, keep
     return Stages(*parts)
 
 
-def numbered_as(fabrics: FabricPair, before: FabricState, after: FabricState) -> FabricState:
+def numbered_as(fabrics: FabricPair, before: FabricState, after: FabricState, *, own_ids: bool = False) -> FabricState:
     """Return `after`, of the new fabric, with the VLAN ids of `before` for VLANs that grew or shrank from old ones.
 
-    Any other VLAN has an id that `before` uses nowhere. Raises PlanError if too few are left.
+    With `own_ids`, those are only the ones to which the plan gives the same id. Any other VLAN has an id that `before`
+    uses nowhere. Raises PlanError if too few are left.
     """
-    return _numbered(fabrics.new, before, after, _matches(fabrics, before, after))
+    return _numbered(fabrics.new, before, after, _matches(fabrics, before, after, own_ids=own_ids))
 
 
 def not_carrying(fabric: Fabric, state: FabricState, members: Collection[Member]) -> FabricState:
@@ -263,10 +267,11 @@ def _wide_columns(platform: Platform) -> frozenset[str]:
 # --- matching VLANs -------------------------------------------------------------------------------------------------
 
 
-def _matches(fabrics: FabricPair, before: FabricState, after: FabricState) -> dict[int, int]:
+def _matches(fabrics: FabricPair, before: FabricState, after: FabricState, *, own_ids: bool = False) -> dict[int, int]:
     """Return the VLAN of `before` that each VLAN of `after` grew or shrank from, if any.
 
     The hosts that send in it determine the candidates; if none sends, it must be equal on all that both fabrics have.
+    With `own_ids`, the only candidate is the VLAN of the same id.
     """
     named: dict[int, dict[int, int]] = {}  # VLAN after -> VLAN before -> hosts that name both
     found = _given(fabrics, before, after)
@@ -274,7 +279,7 @@ def _matches(fabrics: FabricPair, before: FabricState, after: FabricState) -> di
     mine, theirs = owned(after) - fixed, owned(before) - fixed
     for name, port, tag in fabrics.hosts:
         w, v = int(after[name].pvid[port - 1]), int(before[name].pvid[port - 1])
-        if w in mine and v in theirs and not tag:
+        if w in mine and v in theirs and not tag and (w == v or not own_ids):
             named.setdefault(w, {})[v] = named.get(w, {}).get(v, 0) + 1
     look = _VlanComparison(fabrics, before, after)
     free = set(theirs)
@@ -284,7 +289,8 @@ def _matches(fabrics: FabricPair, before: FabricState, after: FabricState) -> di
             found[w] = v
             free.discard(v)
     for w in sorted(mine - found.keys()):
-        same = next((v for v in (w, *sorted(free)) if v in free and look.equal(v, w)), None)
+        candidates = (w, *sorted(free)) if not own_ids else (w,)
+        same = next((v for v in candidates if v in free and look.equal(v, w)), None)
         if same is not None:
             found[w] = same
             free.discard(same)
