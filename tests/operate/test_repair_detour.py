@@ -9,16 +9,19 @@ from tagloom import platforms
 from tagloom.apply.build import read_waves
 from tagloom.apply.journal import Run
 from tagloom.apply.run_states import DONE, STOPPED
+from tagloom.operate.repair import waves_around
 from tagloom.operate.repair_detour import dead_for, detour_for, detour_wave, write_detour
-from tagloom.operate.repair_runs import Runs, assess_ends
+from tagloom.operate.repair_runs import Runs, assess, assess_ends
 from tagloom.operate.repair_target import target
 from tagloom.operate.waves import read_sequence
 from tagloom.pipeline import plan, read_build
 from tagloom.records.change import Cell, difference
 from tagloom.records.dead_parts import DeadParts
 from tagloom.records.observation import Counters, Observation
+from tagloom.records.switch_state import dead_states
 from tagloom.render import render_configuration
 from tagloom.rollout.layers import without
+from tagloom.verify import working_pairs
 
 pytestmark = pytest.mark.kernel
 
@@ -101,6 +104,58 @@ def test_a_detour_whose_vlan_is_not_there_is_not_taken(build, templates):
     assert detour_wave(runs_of(build, templates, less), around(build, detour), detour, templates) is None
 
 
+@pytest.fixture(scope="module")
+def guarded_ring(templates):
+    """Return a whole ring, and a build with one link of each two off and detours, of which some leave pairs cut off."""
+    whole = make_fabric("ring", 4, model="powerconnect-5324", parallel=2)
+    off = {i for i, link in enumerate(whole.links) if link.parallel_link}
+    return whole, plan(whole.with_links_down(off), templates, protect="link")[0]
+
+
+def test_a_detour_that_leaves_pairs_cut_off_restores_others_and_says_that_it_is_not_complete(guarded_ring, templates):
+    _, build = guarded_ring
+    runs = runs_of(build, templates)
+    complete = set()
+    for detour in build.detours:
+        fabric = around(build, detour)
+        wave = detour_wave(runs, fabric, detour, templates)
+        was, now = (
+            working_pairs(fabric, {**state, **dead_states(fabric)}) for state in (build.state, wave.build.state)
+        )
+        assert not (was & ~now).any()
+        assert wave.complete == bool(now.sum() == fabric.same_network.sum())
+        complete.add(wave.complete)
+    assert complete == {True, False}
+
+
+def test_a_spare_is_tried_after_a_detour_and_new_paths_after_both(guarded_ring, templates):
+    whole, build = guarded_ring
+    run = Run(1, "r", "apply", "ring", "b", "apply b", "o", 0.0, DONE, "", 1, 1, True, None, 1.0)
+    runs = replace(runs_of(build, templates), run=run)
+    links = [dead_for(build.fabric, detour.dead).links for detour in build.detours]
+    partly = set()
+    for (dead,) in links:
+        found = assess(runs, whole, lambda _, down=frozenset({dead}): reading(whole, down), 300.0)
+        assert [type(way.known).__name__ for way in found.ways] == ["Detour", "Spare", "NoneType", "NoneType"]
+        detour, spare = found.known_ways
+        waves = [waves_around(runs, way.wanted.fabric, way.known, templates) for way in (detour, spare)]
+        assert waves[1].complete
+        partly.add(waves[0].complete)
+    assert partly == {True, False}
+
+
+def test_what_a_detour_leaves_is_planned_anew_and_a_link_that_sleeps_stays_asleep(guarded_ring, templates):
+    whole, build = guarded_ring
+    runs = runs_of(build, templates)
+    detour = build.detours[0]
+    taken = detour_wave(runs, around(build, detour), detour, templates).build
+    run = Run(2, "r", "apply", "ring", "x/repair/build", "r", "o", 0.0, DONE, "", 1, 1, True, None, 1.0)
+    (dead,) = dead_for(build.fabric, detour.dead).links
+    now = replace(runs, run=run, ours=True, fabric=taken.fabric, state=taken.state)
+    found = assess(now, whole, lambda _: reading(whole, {dead}), 300.0)
+    assert (found.to_do, found.ways[0].known, found.ways[0].wanted.woken) == (False, None, frozenset())
+
+
 def reading(fabric, down):
     """Return what all switches show, of whose links some are down."""
     seen = {}
@@ -165,5 +220,6 @@ def test_a_link_with_a_spare_is_known_to_be_dead_so_too_and_its_way_is_known_fro
             lambda _, names: {n: shown[n] for n in names},
             9.0,
         )
-        assert (found.detour, found.spare.link, found.dead.links) == (None, dead, {dead})
-        assert found.beforehand == (found.spare if state == DONE else None)
+        first = found.ways[0]
+        assert (first.known.link, found.dead.links) == (dead, {dead})
+        assert found.known_ways == ((first,) if state == DONE else ())

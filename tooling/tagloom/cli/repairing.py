@@ -47,11 +47,14 @@ def _repair(args: argparse.Namespace, screen: Screen) -> int:
     result = done.result
     refused = result is not None and result.refused
     drifted = result is not None and bool(result.drift)
-    if refused:
+    stays = (
+        done.pairs_left > 0 and not done.means and args.allow != "interrupt"
+    )  # whatever is to be done interrupts pairs
+    if refused or stays:
         again += " --allow interrupt"
     elif unfinished is not None and not done.proposed:
         again = f"tagloom apply --resume{inventory_words(args)}"
-    advice = ["--allow interrupt"] if refused else []
+    advice = ["--allow interrupt"] if refused or stays else []
     if drifted and last is not None:
         again = f"tagloom apply {last.source}{inventory_words(args)} --drift overwrite, then {again}"
         advice = ["apply BUILD --drift overwrite"]

@@ -25,12 +25,14 @@ class ReadyWaves:
     """A proven rollout from what runs to a build, and the text of every state in its waves.
 
     `texts` are by the identity of the state; `text_characters` counts what those have that the waves alone need.
+    They are `complete` if all pairs work afterwards, and their broadcasts arrive.
     """
 
     build: Build
     change: Rollout
     texts: Mapping[int, str]
     text_characters: int
+    complete: bool = True
 
     def write(self, templates: Path, directory: Path) -> WaveSequence:
         """Write it as a rollout, and return that."""

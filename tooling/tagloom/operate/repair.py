@@ -11,8 +11,8 @@ from tagloom.apply.run_states import DONE
 from tagloom.errors import DeviceError, Finding, InputError, PlanError
 from tagloom.operate import apply, prepare, waves
 from tagloom.operate.interrupting import SHOWN
-from tagloom.operate.repair_detour import detour_wave, rejoin_waves, write_detour
-from tagloom.operate.repair_runs import FOLDER, assess, what_runs
+from tagloom.operate.repair_detour import detour_for, detour_wave, rejoin_waves, write_detour
+from tagloom.operate.repair_runs import FOLDER, Way, assess, what_runs
 from tagloom.operate.repair_spare import Spare, spare_wave
 from tagloom.operate.repair_target import island_pairs, joined_pairs, same_target
 from tagloom.pipeline.files import write_build
@@ -20,6 +20,7 @@ from tagloom.pipeline.planning import plan
 from tagloom.platforms.port_names import link_name
 from tagloom.read.build_directory import read_texts
 from tagloom.records.carrier import links_on
+from tagloom.records.detours import Detour
 from tagloom.records.switch_state import dead_states
 from tagloom.regulate.settings_file import RegulateResult
 from tagloom.render import parse
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from tagloom.operate.waves import ApplyContext, Survey
     from tagloom.records.build import Build
     from tagloom.records.dead_parts import DeadParts
-    from tagloom.records.detours import Detour
     from tagloom.records.fabric import Fabric
     from tagloom.records.routes import Routes
     from tagloom.records.switch_state import FabricState
@@ -126,13 +126,12 @@ class AtOnce:
     found: Assessment | None = None
     ready: Mapping[tuple[str, ...], ReadyWaves] = field(default_factory=dict)
 
-    def ready_for(self, found: Assessment) -> ReadyWaves | None:
-        """Return the proven waves for what is dead, None where they were proven from another state than runs now."""
-        way = found.beforehand
-        if self.found is None or way is None or found.runs is not self.found.runs:
+    def ready_for(self, runs: Runs, way: Way) -> ReadyWaves | None:
+        """Return the proven waves of a way, None if they were proven from another state than runs now."""
+        if self.found is None or way.known is None or runs is not self.found.runs:
             return None
-        wave = self.ready.get(way.dead)
-        return wave if wave is not None and same_target(wave.build.fabric, found.wanted.fabric) else None
+        wave = self.ready.get(way.known.dead)
+        return wave if wave is not None and same_target(wave.build.fabric, way.wanted.fabric) else None
 
 
 def repair(
@@ -147,7 +146,8 @@ def repair(
     `at_once` is what is known beforehand.
     """
     began = time.monotonic()
-    done, tried = Repair(proposed=options.propose), None
+    done = Repair(proposed=options.propose)
+    tried: Way | None = None
     known = at_once.found if at_once is not None else None
     if known is not None and context.journal.applied() != known.runs.run:  # others worked on the switches meanwhile
         known = None
@@ -163,18 +163,28 @@ def repair(
     for _ in range(ROUNDS + len(runs.known.switches)):
         found, known = known or assess(runs, whole, poll, options.hold_seconds), None
         counted = found if counted is None or not _same_but_for_parts_left_out(counted, found) else counted
-        wanted = found.wanted
-        if not found.to_do or (tried is not None and same_target(wanted.fabric, tried)):
+        way = found.ways[0]
+        if not (found.to_do or _leaves_pairs(found)) or (tried is not None and tried.leads_as(way)):
             break
         if context.direct is None:
             context.ansible.start()  # it takes a second, in which the plan is made
-        acted = _act(context, found, options, at_once)
+        beyond = (
+            bool(done.means) and not found.to_do
+        )  # a detour was just taken; the pairs that it leaves may have to wait
+        try:
+            acted = _act(context, found, options, at_once)
+        except PlanError:
+            if not beyond:
+                raise
+            break
+        if beyond and acted.result.refused:
+            break
         result, last = acted.result, acted.state
         if done.result is None:  # switches that are left out were not read
-            live = {switch.name for switch in wanted.fabric.live}
+            live = {switch.name for switch in acted.wanted.fabric.live}
             first = {**first, **{name: held for name, held in acted.read.items() if name in live}}
-        tried = wanted.fabric
-        done = _reported(done, runs, wanted, acted)
+        tried = way
+        done = _reported(done, runs, acted)
         if options.propose:
             break
         last = last if result.good else {**runs.state, **acted.read}
@@ -183,6 +193,15 @@ def repair(
         runs = acted.runs or what_runs(context)
     seconds = time.monotonic() - began if done.means else 0.0
     return replace(_counted(done, counted or found, first, last), seconds=seconds)
+
+
+def _leaves_pairs(found: Assessment) -> bool:
+    """Return whether a detour that is taken leaves pairs cut off that cables join."""
+    fabric, runs = found.runs.home.fabric, found.runs
+    if not runs.ours or detour_for(runs.home, found.dead) is None:
+        return False
+    lost = fabric.same_network & ~_works(fabric, found.dead, runs.state)
+    return bool((lost & joined_pairs(fabric, found.whole, found.dead)).any())
 
 
 def _same_but_for_parts_left_out(earlier: Assessment, later: Assessment) -> bool:
@@ -218,7 +237,7 @@ def _keep_home(context: ApplyContext, runs: Runs) -> None:
 
 @dataclass(frozen=True)
 class _Done:
-    """What came of a push, what was read before it, what shall run, and by which means.
+    """What came of a push, what was read before it, what shall run, by which means, and the target of that.
 
     `runs` is what runs after it, where that is known without asking the journal. `beside`: a spare does it.
     """
@@ -227,8 +246,14 @@ class _Done:
     read: FabricState
     state: FabricState
     means: str
+    wanted: Target
     runs: Runs | None = None
     beside: bool = False
+
+    @property
+    def harmless(self) -> bool:
+        """Return whether no pair that works is cut off, or nothing is sent since something was changed by hand."""
+        return bool(self.result.drift) or (not self.result.refused and self.result.interrupted.hitless)
 
 
 def waves_around(runs: Runs, fabric: Fabric, way: Detour | Spare, templates: Path) -> ReadyWaves | None:
@@ -236,20 +261,6 @@ def waves_around(runs: Runs, fabric: Fabric, way: Detour | Spare, templates: Pat
     if isinstance(way, Spare):
         return spare_wave(runs, fabric, way, templates)
     return detour_wave(runs, fabric, way, templates)
-
-
-def _take_known(context: ApplyContext, found: Assessment, at_once: AtOnce | None) -> _Done | None:
-    """Send a detour, or a spare, to the switches that it changes, and read no others; None where nothing is sent.
-
-    What it was proven from is asked of those switches as of every push: they must hold what the last run has left on
-    them. What may have changed on others by hand is for the regular look, which follows where this does not do.
-    """
-    way = found.beforehand
-    assert way is not None  # noqa: S101 - asked before
-    runs, templates = found.runs, context.site.share / "templates"
-    ready = at_once.ready_for(found) if at_once is not None else None
-    waves = ready or waves_around(runs, found.wanted.fabric, way, templates)
-    return _sent(context, runs, waves, way) if waves is not None else None
 
 
 def _means(way: Detour | Spare | None) -> str:
@@ -268,23 +279,49 @@ def _way_home(found: Assessment, templates: Path) -> ReadyWaves | None:
 
 
 def _by_known_waves(
-    context: ApplyContext, found: Assessment, options: RepairOptions, at_once: AtOnce | None
+    context: ApplyContext, found: Assessment, options: RepairOptions, at_once: AtOnce | None, *, partly: bool = False
 ) -> _Done | None:
-    """Take a detour, a spare, or the way home from a detour round a switch, or only look at it; None if it won't do."""
-    way, runs, templates = found.beforehand, found.runs, context.site.share / "templates"
-    if way is not None and not options.propose and (taken := _take_known(context, found, at_once)) is not None:
-        return taken
-    wave = _way_home(found, templates) if runs.home.assignment == "pinned" else None
-    in_waves = isinstance(way, Spare) or (found.dead.switches and runs.home.assignment == "pinned")
-    if options.propose and way is not None and in_waves:
-        wave = waves_around(runs, found.wanted.fabric, way, templates)
+    """Take a detour, a spare, or the way home from a detour round a switch, or only look at it; None if none will do.
+
+    They must restore all pairs, or with `partly` some. Waves go to the switches that they change, and no others are
+    read: these must hold what the last run has left there. What may have changed on others by hand is for the regular
+    look, which follows if this does not do.
+    """
+    runs, templates = found.runs, context.site.share / "templates"
+    for way in found.known_ways:
+        assert way.known is not None  # noqa: S101 - known ways are
+        ready = at_once.ready_for(runs, way) if at_once is not None else None
+        wave = ready or waves_around(runs, way.wanted.fabric, way.known, templates)
+        if wave is None or wave.complete == partly:
+            continue
+        under_pinned = found.dead.switches and runs.home.assignment == "pinned"
+        if options.propose and isinstance(way.known, Detour) and not (under_pinned or partly):
+            break  # the look of an apply shows more of it
+        if (done := _by_waves(context, runs, wave, way, options)) is not None:
+            return done
+    wave = _way_home(found, templates) if runs.home.assignment == "pinned" and not partly else None
     looked = _as_left(context, wave) if wave is not None else None
-    if wave is None or looked is None:
+    home = Way(None, found.wanted)
+    return _by_waves(context, runs, wave, home, options, looked) if wave is not None and looked is not None else None
+
+
+def _by_waves(
+    context: ApplyContext,
+    runs: Runs,
+    wave: ReadyWaves,
+    way: Way,
+    options: RepairOptions,
+    looked: Survey | None = None,
+) -> _Done | None:
+    """Send proven waves, or only look at all switches; None if that sends nothing, or they hold something else."""
+    if not options.propose:
+        return _sent(context, runs, wave, way)
+    looked = looked or _as_left(context, wave)
+    if looked is None:
         return None
-    if options.propose:
-        result = apply.Result(looked.outcomes)
-        return _Done(result, looked.read, wave.change.after, _means(way), beside=isinstance(way, Spare))
-    return _sent(context, runs, wave, None)
+    result = apply.Result(looked.outcomes)
+    beside = isinstance(way.known, Spare)
+    return _Done(result, looked.read, wave.change.after, _means(way.known), way.wanted, beside=beside)
 
 
 def _as_left(context: ApplyContext, wave: ReadyWaves) -> Survey | None:
@@ -295,9 +332,9 @@ def _as_left(context: ApplyContext, wave: ReadyWaves) -> Survey | None:
     return None if progress.findings or progress.unread else looked
 
 
-def _sent(context: ApplyContext, runs: Runs, wave: ReadyWaves, way: Detour | Spare | None) -> _Done | None:
+def _sent(context: ApplyContext, runs: Runs, wave: ReadyWaves, way: Way) -> _Done | None:
     """Send proven waves to the switches that they change, and read no others; None where that sends nothing."""
-    means = _means(way)
+    means = _means(way.known)
     sequence = wave.write(context.site.share / "templates", context.site.directory(means) / "rollout")
     source = (context.site.home / FOLDER / "build").absolute()
     run, sequence = context.begin(sequence, "apply", str(source))
@@ -308,7 +345,7 @@ def _sent(context: ApplyContext, runs: Runs, wave: ReadyWaves, way: Detour | Spa
     home = context.site.home / FOLDER / "home"
     now = replace(runs, run=run, fabric=wave.build.fabric, state=state, directory=home, ours=True, texts={})
     after = now if outcomes.good else None
-    return _Done(apply.Result(outcomes, run), {}, state, means, after, isinstance(way, Spare))
+    return _Done(apply.Result(outcomes, run), {}, state, means, way.wanted, after, isinstance(way.known, Spare))
 
 
 def _gone_on(context: ApplyContext, found: Assessment, options: RepairOptions) -> _Done | None:
@@ -322,7 +359,7 @@ def _gone_on(context: ApplyContext, found: Assessment, options: RepairOptions) -
         return None
     if result.refused or result.drift or (options.propose and not result.interrupted.hitless):
         return None
-    return _Done(result, read, runs.state, "wake" if found.wanted.woken else "replan")
+    return _Done(result, read, runs.state, "wake" if found.wanted.woken else "replan", found.wanted)
 
 
 def _resumed(context: ApplyContext, runs: Runs, options: RepairOptions) -> tuple[apply.Result, FabricState]:
@@ -356,14 +393,46 @@ def _finish(
 
 
 def _act(context: ApplyContext, found: Assessment, options: RepairOptions, at_once: AtOnce | None = None) -> _Done:
-    """Plan, prove and push what shall run, or only look."""
-    runs, wanted = found.runs, found.wanted
+    """Plan, prove and push what shall run, or only look: by the first way that cuts off no pair that works.
+
+    A detour that leaves pairs cut off comes after the ways that plan anew. If each way would cut off pairs that work,
+    the one that cuts off fewest is taken if `allow_interrupt`, else shown as refused. Raises PlanError if none is
+    found.
+    """
     if (done := _gone_on(context, found, options)) is not None:
         return done
     if not options.propose:
-        _keep_home(context, runs)
+        _keep_home(context, found.runs)
     if (done := _by_known_waves(context, found, options, at_once)) is not None:
         return done
+    tried: list[tuple[Way, _Done]] = []
+    refused: list[PlanError] = []
+    gentle = replace(options, allow_interrupt=False)
+    for way in (*(each for each in found.ways if isinstance(each.known, Detour)), *found.new_paths):
+        try:
+            led = _led(context, found, way, gentle)
+        except PlanError as error:
+            refused.append(error)
+            continue
+        if led is not None and led.harmless:
+            return led
+        if led is not None:
+            tried.append((way, led))
+    if not (tried and options.allow_interrupt):
+        done = _by_known_waves(context, found, options, at_once, partly=True)
+        if done is not None:
+            return done
+    if not tried:
+        raise refused[0]
+    way, least = min(tried, key=lambda each: each[1].result.interrupted.interrupted)
+    if options.allow_interrupt and (led := _led(context, found, way, options)) is not None:
+        return led
+    return least
+
+
+def _led(context: ApplyContext, found: Assessment, way: Way, options: RepairOptions) -> _Done | None:
+    """Lead to what shall run by a way, as an apply does; None if its detour does not prove. Raises PlanError."""
+    runs, wanted = found.runs, way.wanted
     folder = context.site.directory("repair") if options.propose else context.site.home / FOLDER
     pairs = enumerate(zip(runs.fabric.switches, wanted.fabric.switches, strict=True))
     back = [s for s, (a, b) in pairs if b.up and not a.up]
@@ -372,13 +441,15 @@ def _act(context: ApplyContext, found: Assessment, options: RepairOptions, at_on
     requested = apply.ApplyOptions(allow_interrupt=options.allow_interrupt, readmit=name)
     check = options.propose or bool(apart and not options.allow_interrupt)
     looked: list[Survey] = []
-    means = "wake" if wanted.woken else "replan"
+    means = "detour" if way.known is not None else "wake" if wanted.woken else "replan"
     templates, directory = context.site.share / "templates", folder / "build"
     home = runs.directory if same_target(wanted.fabric, runs.home.fabric) else None
     if home is not None:
         prepared = prepare.prepare(home)
-    elif found.detour is not None and write_detour(runs.home, wanted.fabric, found.detour, templates, directory):
-        means, prepared = "detour", prepare.prepare(directory)
+    elif isinstance(way.known, Detour):
+        if not write_detour(runs.home, wanted.fabric, way.known, templates, directory):
+            return None
+        prepared = prepare.prepare(directory)
     else:
         prepared = _planned(context, runs, wanted, runs.state, directory)
 
@@ -406,7 +477,7 @@ def _act(context: ApplyContext, found: Assessment, options: RepairOptions, at_on
         result = _with_island(result, runs.home.fabric, apart, 1 + len(found.waiting))
         if check and not options.propose and not result.drift and looked:
             result = replace(result, outcomes=looked[0].unsent(), refused=True)
-    return _Done(result, looked[0].read if looked else {}, _state_of(prepared), means)
+    return _Done(result, looked[0].read if looked else {}, _state_of(prepared), means, wanted)
 
 
 def _has_other_ids(context: ApplyContext, result: apply.Result, home: FabricState) -> bool:
@@ -500,9 +571,9 @@ def _state_of(prepared: PreparedChange) -> FabricState:
 # --- what is said -----------------------------------------------------------------------------------------------------
 
 
-def _reported(done: Repair, runs: Runs, wanted: Target, acted: _Done) -> Repair:
+def _reported(done: Repair, runs: Runs, acted: _Done) -> Repair:
     """Add a push to what was done."""
-    fabric = runs.home.fabric
+    fabric, wanted = runs.home.fabric, acted.wanted
     woken = tuple(link_name(fabric, i) for i in sorted(wanted.woken))
     if acted.beside:
         why = "a parallel link that was off takes the place of what is dead"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,15 +21,18 @@ from tagloom.render import render
 from tagloom.verify import Plan, verify, working_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
     from tagloom.operate.repair_runs import Runs
     from tagloom.records.build import Build
     from tagloom.records.detours import Detour
     from tagloom.records.fabric import Fabric, Link
+    from tagloom.records.findings import Findings
     from tagloom.records.switch_state import FabricState, SwitchState
     from tagloom.rollout import ProofServices
+
+_KEPT = ProofAssumptions(keeping=True)  # what is dead cuts pairs off beforehand
 
 
 def detour_for(home: Build, dead: DeadParts) -> Detour | None:
@@ -77,48 +80,104 @@ def _taken(home: Build, fabric: Fabric, detour: Detour, state: FabricState) -> B
 
 
 def detour_wave(runs: Runs, fabric: Fabric, detour: Detour, templates: Path) -> ReadyWaves | None:
-    """Return the waves that take a detour from what runs, the build without repairs; None where they do not prove.
+    """Return the waves that take a detour from what runs, the build without repairs; None if they do not prove.
 
     Nothing but PVIDs of hosts changes, one line each, so that a frame goes wholly by the paths before or by those
     after; under pinned, entries, of which any mixture leads on. No pair that works is cut off on the way. That is
     proven as any wave: of a dead link for the fabric in which it is back, of a dead switch for pairs that work without
     it, while frames to its hosts are followed to its dead links; and so is the state after it, without what died.
-    Pairs of networks in given VLANs may stay cut off by a dead link: they have no detours, and no other network need
-    wait for them. Switches that do not change are neither rendered nor parsed again.
+    A detour that leaves pairs cut off is not `complete`, but restores others and does no harm. Pairs of networks in
+    given VLANs are not counted: they have no detours around a dead link, and no other network need wait for them.
+    Switches that do not change are neither rendered nor parsed again.
     """
     home = runs.home
-    kept = ProofAssumptions(keeping=True)  # what is dead cuts pairs off before it
+    steps = _steps(runs, fabric, detour, templates)
+    if not steps:
+        return None
     link = len(fabric.live) == len(home.fabric.live)  # a detour round a switch does not lead to that, were it back
     whole = link and not detour.entries and not detour.floods  # else floods would part that a link which is back joins
     judged = home.fabric if whole else fabric
     if not link and home.assignment == "pinned":  # entries for the dead switch's hosts stay
         judged = home.fabric.with_links_dead(_links_lost(home.fabric, fabric))
-    services = proof_services(judged, duplicates_allowed=home.duplicates_allowed)
-    waves, texts = list[Wave](), dict[int, str]()
-    here, before = runs.state, {**runs.state, **dead_states(fabric)}
+    before, after = ({**state, **dead_states(fabric)} for state in (runs.state, steps[-1].there))
+    around = Plan(None, home.duplicates_allowed, shares=True)
+    dead = home.fabric.host_of_mac.keys() - fabric.host_of_mac.keys()  # entries for these bear on no other frame
+    first, last = (verify(fabric.with_links_up(), without_entries(state, dead), around) for state in (before, after))
+    left = 0 if last.proven else _pairs_left(fabric, before, after, link=link)
+    if left is None:
+        return None
+    waves = _waves(home, fabric, steps, [(judged, AS_PLANNED if whole else _KEPT)], before)
+    if not waves and not last.proven and link:  # with the link back, some pairs would be cut off until paths go home
+        waves = _waves(home, fabric, steps, [(home.fabric, _KEPT), (fabric, _KEPT)], before)
+    back = verify(home.fabric.with_links_up(), after, around) if link and not last.proven else last
+    if not waves or not (_harmless(back) and (last.proven or _harmless(last))):
+        return None
+    change = Rollout("detour", before, waves[-1].state, tuple(waves), first, last)
+    build = _taken(home, fabric, detour, waves[-1].state)
+    lines = {
+        id(wave.state[name]): text for wave, step in zip(waves, steps, strict=True) for name, text in step.lines.items()
+    }
+    known = {id(before[name]): text for name, text in runs.texts.items()} | lines
+    complete = last.proven or (left == 0 and back.proven)
+    return ReadyWaves(build, change, known, sum(map(len, lines.values())), complete)
+
+
+@dataclass(frozen=True)
+class _StepOfDetour:
+    """A part of a detour: the states before and after it, and the texts of the switches that change, by name."""
+
+    name: str
+    why: str
+    here: FabricState
+    there: FabricState
+    lines: Mapping[str, str]
+
+
+def _steps(runs: Runs, fabric: Fabric, detour: Detour, templates: Path) -> list[_StepOfDetour]:
+    """Return the steps of a detour from what runs; none if one changes nothing or does not read back."""
+    steps, here = list[_StepOfDetour](), runs.state
     for name, why, part in _parts(detour):
         there = taken(here, fabric, part)
         lines = texts_of_changed(here, there, fabric, templates)
         if lines is None:
-            return None
-        proof, felt = services.wave(here, there, AS_PLANNED if whole else kept)
-        if not proof.proven:
-            return None
-        after = {**there, **dead_states(fabric)}
-        start = waves[-1].state if waves else before
-        waves.append(Wave(name, why, start, after, proof, lines=felt, assumptions=kept))
-        texts |= {id(after[name]): text for name, text in lines.items()}
+            return []
+        steps.append(_StepOfDetour(name, why, here, there, lines))
         here = there
-    around = Plan(None, home.duplicates_allowed, shares=True)
-    dead = home.fabric.host_of_mac.keys() - fabric.host_of_mac.keys()  # entries for these bear on no other frame
-    ends = (without_entries(state, dead) for state in (before, waves[-1].state))
-    first, last = (verify(fabric.with_links_up(), state, around) for state in ends)
-    if not (last.proven or (link and _serves_all_but_given(home, fabric, waves[-1].state))):
+    return steps
+
+
+def _waves(
+    home: Build,
+    fabric: Fabric,
+    steps: Sequence[_StepOfDetour],
+    judges: Sequence[tuple[Fabric, ProofAssumptions]],
+    before: FabricState,
+) -> list[Wave]:
+    """Return the steps of a detour as waves that are proven for each fabric of `judges`; none if one is not."""
+    waves = list[Wave]()
+    for step in steps:
+        for judged, under in judges:
+            services = proof_services(judged, duplicates_allowed=home.duplicates_allowed)
+            proof, felt = services.wave(step.here, step.there, under)
+            if not proof.proven:
+                return []
+        after = {**step.there, **dead_states(fabric)}
+        start = waves[-1].state if waves else before
+        waves.append(Wave(step.name, step.why, start, after, proof, lines=felt, assumptions=_KEPT))
+    return waves
+
+
+def _pairs_left(fabric: Fabric, before: FabricState, after: FabricState, *, link: bool) -> int | None:
+    """Return how many pairs a detour leaves cut off; None if one of them was not before it.
+
+    A detour may restore nothing but broadcasts, without which pairs do not find each other. Pairs of networks in given
+    VLANs are not counted if a link is dead: they have no detours.
+    """
+    was, now = (fabric.same_network & ~working_pairs(fabric, state) for state in (before, after))
+    if (now & ~was).any():
         return None
-    change = Rollout("detour", before, waves[-1].state, tuple(waves), first, last)
-    build = _taken(home, fabric, detour, waves[-1].state)
-    count = sum(map(len, texts.values()))
-    return ReadyWaves(build, change, {id(before[name]): text for name, text in runs.texts.items()} | texts, count)
+    given = dict(fabric.tags) if link else {}
+    return int(now[[host.network not in given for host in fabric.hosts]].sum())
 
 
 def rejoin_waves(runs: Runs, templates: Path) -> ReadyWaves | None:
@@ -217,10 +276,6 @@ def _parts(detour: Detour) -> list[tuple[str, str, Detour]]:
     return parts
 
 
-def _serves_all_but_given(home: Build, fabric: Fabric, after: FabricState) -> bool:
-    """Return whether all pairs but those of networks in given VLANs arrive past a dead link, and all with it back."""
-    back = Plan(None, home.duplicates_allowed, shares=True)
-    if not fabric.tags or not verify(home.fabric.with_links_up(), after, back).proven:
-        return False
-    given, lost = dict(fabric.tags), fabric.same_network & ~working_pairs(fabric, after)
-    return all(fabric.hosts[h].network in given for h in np.flatnonzero(lost.any(axis=1)).tolist())
+def _harmless(proof: Findings) -> bool:
+    """Return whether nothing is wrong in a state but that some frames do not arrive."""
+    return proof.storm_free and proof.deadlock_free and proof.isolated and proof.foreign_safe

@@ -71,26 +71,49 @@ class Runs:
 
 
 @dataclass(frozen=True)
-class Assessment:
-    """What is dead in what runs, and what shall run instead, `wanted`; `whole` has the links that sleep up as well.
+class Way:
+    """A means to lead around what is dead, and what shall run then.
 
-    `detour` is what the build without repairs has for what is dead, `spare` the parallel link that is off and may take
-    the place of the one that is dead. `waiting` are switches that are back and count as
-    dead until those before them are readmitted.
+    `known` is the detour that the build without repairs has, or the parallel link that is off and may take the place of
+    the dead one; None if paths are planned anew.
+    """
+
+    known: Detour | Spare | None
+    wanted: Target
+
+    def leads_as(self, other: Way) -> bool:
+        """Return whether another way leads to the same by the same means."""
+        return self.known == other.known and same_target(self.wanted.fabric, other.wanted.fabric)
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """What is dead in what runs, and the ways around it, at least one; `whole` has the links that sleep up as well.
+
+    The ways are in the order of the harm that they may do. `waiting` are switches that are back and count as dead until
+    those before them are readmitted.
     """
 
     runs: Runs
     whole: Fabric
     dead: DeadParts
-    wanted: Target
-    detour: Detour | None = None
+    ways: tuple[Way, ...]
     waiting: frozenset[int] = frozenset()
-    spare: Spare | None = None
 
     @property
-    def beforehand(self) -> Detour | Spare | None:
-        """Return what leads around what is dead by few lines, known beforehand; from the build without repairs."""
-        return (self.detour or self.spare) if self.runs.at_home else None
+    def wanted(self) -> Target:
+        """Return what shall run by the first of the ways."""
+        return self.ways[0].wanted
+
+    @property
+    def known_ways(self) -> tuple[Way, ...]:
+        """Return the ways that take few lines, known beforehand; they start from the build without repairs."""
+        return tuple(way for way in self.ways if way.known is not None) if self.runs.at_home else ()
+
+    @property
+    def new_paths(self) -> tuple[Way, ...]:
+        """Return the ways that plan paths anew."""
+        return tuple(way for way in self.ways if way.known is None)
 
     @property
     def to_do(self) -> bool:
@@ -130,14 +153,21 @@ def assess(runs: Runs, whole: Fabric, poll: Poll, hold_seconds: float) -> Assess
     waiting = _waiting(home, seen, runs.known)
     dead = _with_waiting(home, seen, waiting)
     asleep_too = whole if alike(whole, home) else home
-    detour = detour_for(runs.home, dead)
-    if detour is not None:  # it starts from home, and needs no link that sleeps
-        around = target(home, home, home, dead)
-        if any(same_target(runs.fabric, each) for each in (home, around.fabric)):
-            return Assessment(runs, asleep_too, dead, around, detour, waiting)
+    ways = list[Way]()
     wanted = target(home, runs.fabric, asleep_too, dead)
+    if (detour := detour_for(runs.home, dead)) is not None:  # it starts from home, and needs no link that sleeps
+        around = target(home, home, home, dead)
+        there = same_target(runs.fabric, around.fabric)
+        if there or same_target(runs.fabric, home):
+            ways.append(Way(None if there and not runs.run.unfinished else detour, around))
     spare = spare_for(home, asleep_too, dead.links, wanted) if not dead.switches else None
-    return Assessment(runs, asleep_too, dead, wanted, waiting=waiting, spare=spare)
+    if spare is not None:
+        ways.append(Way(spare, wanted))
+    for goal in (wanted, ways[0].wanted if ways else wanted):
+        anew = Way(None, goal)
+        if not any(way.leads_as(anew) for way in ways):
+            ways.append(anew)
+    return Assessment(runs, asleep_too, dead, tuple(ways), waiting)
 
 
 def assess_ends(
@@ -166,7 +196,7 @@ def assess_ends(
     ends = {fabric.switches[s].name for i in found.dead.links for s in (fabric.links[i].a, fabric.links[i].b)}
     known = {name for name, each in seen.items() if not each.error}
     alone = found.to_do and not found.dead.switches and ends <= known
-    return found if alone and (found.detour or found.spare) is not None else None
+    return found if alone and any(way.known is not None for way in found.ways) else None
 
 
 def _refuse_other_names(home: Fabric, whole: Fabric) -> None:

@@ -142,8 +142,8 @@ class RepairWatch:
             way, home = self._unready.pop(), runs.home.fabric
             whole = self.whole if isinstance(way, Spare) else home
             around = target(home, home, whole, dead_for(home, way.dead))
-            waves = waves_around(runs, around.fabric, way, templates)
-            if waves is not None:
+            waves = waves_around(runs, around.fabric, way, templates) if way.dead not in self._ready else None
+            if waves is not None and waves.complete:
                 self._ready[way.dead] = waves
             if sum(each.text_characters for each in self._ready.values()) > READY_CHARACTERS:
                 self._unready.clear()  # the others are proven when they are needed
@@ -166,10 +166,9 @@ class RepairWatch:
         return self._runs
 
     def _known_ways(self, home: Build) -> list[Detour | Spare]:
-        """Return the detours and spares of what runs; a detour goes before a spare for the same link."""
+        """Return the detours and spares of what runs; the last come first, so a detour before a spare for its link."""
         beside = spares(home.fabric, self.whole) if alike(self.whole, home.fabric) else []
-        covered = {each.dead for each in home.detours}
-        return [*(each for each in beside if each.dead not in covered), *home.detours]
+        return [*beside, *home.detours]
 
     def _heed(self, found: Assessment) -> None:
         """Announce what died and what is back since the last look, and note how it stands."""

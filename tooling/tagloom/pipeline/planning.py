@@ -204,8 +204,7 @@ def plan(  # noqa: PLR0913 - what an operator may choose
     first_fit = first_fit_count(fabric, plain) if assignment == "fixed" and len(fabric.networks) < 2 else None
     reported = woven.broadcast, woven.remarks
     once = woven.broadcast != "static-arp"
-    judged = protection(fabric, woven.state, state, protect, detours, once=once) if protect != "none" else (None, None)
-    shown, rank = judged
+    detours, shown, rank = protection(fabric, woven.state, state, protect, detours, once=once)
     build = Build(fabric, routes, woven.assignment, vlans, state, *reported, bound, traffic, first_fit, detours, shown)
     proof = verify(fabric, state, Plan(routes, build.duplicates_allowed, shares=True))
     if rank is not None:  # dependencies after failures ascend in it, too

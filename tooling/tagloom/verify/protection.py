@@ -29,16 +29,22 @@ def protection(
     detours: tuple[Detour, ...],
     *,
     once: bool = True,
-) -> tuple[Protection, NDArray[np.int32] | None]:
-    """Prove every failure from the states alone, and return what the detours protect and cost.
+) -> tuple[tuple[Detour, ...], Protection | None, NDArray[np.int32] | None]:
+    """Prove every failure from the states alone; return the detours that restore pairs, what they protect and cost.
 
-    `bare` is the plan without detours. Also return ranks of the channels that all frames ascend before, during and
-    after every failure, int32[C]; None where entries change, as each failure then has an order of its own. Raises
-    PlanError if a failure would do harm: a deadlock, a storm, a broadcast that comes twice (unless it need not come
-    `once`), a frame at a port of another network.
+    With `protect` "none" nothing is to be proven. `bare` is the plan without detours. Also return ranks of the channels
+    that all frames ascend before, during and after every failure, int32[C]; None where entries change, as each failure
+    then has an order of its own. Raises PlanError if a failure would do harm: a deadlock, a storm, a broadcast that
+    comes twice (unless it need not come `once`), a frame at a port of another network.
     """
+    if protect == "none":
+        return detours, None, None
     kinds = ("links", "switches")[: 1 + (protect == "switch")]
     found = [what_if(fabric, state, kind, detours, duplicates_allowed=not once) for kind in kinds]
+    useless = {frozenset(loss.dead) for each in found for loss in each.losses if not loss.saved}
+    useful = tuple(each for each in detours if frozenset(each.dead) not in useless)
+    if len(useful) < len(detours):
+        found = [what_if(fabric, state, kind, useful, duplicates_allowed=not once) for kind in kinds]
     for each in found:
         if not each.safe:
             harm = str(each.leaks[0].finding() if each.leaks else each.deadlock_cycle)
@@ -56,7 +62,7 @@ def protection(
         max(each.load_max for each in found),
         round(max(each.hops_max / max(1, each.hops_before) for each in found), 6),
     )
-    return cost, rank
+    return useful, cost, rank
 
 
 def _rank(fabric: Fabric, found: Sequence[WhatIf]) -> NDArray[np.int32]:
