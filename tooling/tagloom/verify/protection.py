@@ -30,20 +30,21 @@ def protection(
     *,
     once: bool = True,
 ) -> tuple[tuple[Detour, ...], Protection | None, NDArray[np.int32] | None]:
-    """Prove every failure from the states alone; return the detours that restore pairs, what they protect and cost.
+    """Prove every failure from the states alone; return the detours, and what they protect and cost.
 
-    With `protect` "none" nothing is to be proven. `bare` is the plan without detours. Also return ranks of the channels
-    that all frames ascend before, during and after every failure, int32[C]; None where entries change, as each failure
-    then has an order of its own. Raises PlanError if a failure would do harm: a deadlock, a storm, a broadcast that
-    comes twice (unless it need not come `once`), a frame at a port of another network.
+    A detour that restores no pair is returned empty. With `protect` "none" nothing is to be proven. `bare` is the plan
+    without detours. Also return ranks of the channels that all frames ascend before, during and after every failure,
+    int32[C]; None where entries change, as each failure then has an order of its own. Raises PlanError if a failure
+    would do harm: a deadlock, a storm, a broadcast that comes twice (unless it need not come `once`), a frame at a port
+    of another network.
     """
     if protect == "none":
         return detours, None, None
     kinds = ("links", "switches")[: 1 + (protect == "switch")]
     found = [what_if(fabric, state, kind, detours, duplicates_allowed=not once) for kind in kinds]
     useless = {frozenset(loss.dead) for each in found for loss in each.losses if not loss.saved}
-    useful = tuple(each for each in detours if frozenset(each.dead) not in useless)
-    if len(useful) < len(detours):
+    useful = tuple(Detour(each.dead, {}) if frozenset(each.dead) in useless else each for each in detours)
+    if useful != detours:
         found = [what_if(fabric, state, kind, useful, duplicates_allowed=not once) for kind in kinds]
     for each in found:
         if not each.safe:
