@@ -163,6 +163,13 @@ def test_a_program_that_is_printed_and_read_takes_as_long_as_before(seed, names)
     assert log.seconds == pytest.approx(longest)
 
 
+CLOCK = "CLOCK_PROPERTIES  Ticks per Seconds: 1000000000, Global Offset: 0, Length: 9"
+
+
+def read_log(lines):
+    return read_event_log([*lines, CLOCK], "t")
+
+
 def overlap(computing):
     """Print two ranks that exchange a megabyte and compute before they wait for it."""
     lines = []
@@ -182,16 +189,16 @@ def overlap(computing):
 
 def test_computing_while_a_message_is_on_its_way_hides_it():
     links = star(2, 1e9, None)
-    alone = replay(links, read_event_log(overlap(0.0), "t").program)
+    alone = replay(links, read_log(overlap(0.0)).program)
     assert 0.008 < alone < 0.01
-    assert replay(links, read_event_log(overlap(0.005), "t").program) == pytest.approx(alone, rel=0.01)
-    assert replay(links, read_event_log(overlap(0.05), "t").program) == pytest.approx(0.05, rel=0.01)
-    assert simulate(links, read_event_log(overlap(0.0), "t").program).seconds == pytest.approx(alone, rel=0.05)
+    assert replay(links, read_log(overlap(0.005)).program) == pytest.approx(alone, rel=0.01)
+    assert replay(links, read_log(overlap(0.05)).program) == pytest.approx(0.05, rel=0.01)
+    assert simulate(links, read_log(overlap(0.0)).program).seconds == pytest.approx(alone, rel=0.05)
 
 
 def refused(lines):
     with pytest.raises(InputError) as found:
-        read_event_log(lines, "t")
+        read_log(lines)
     return str(found.value)
 
 
@@ -211,7 +218,7 @@ def test_what_is_wrong_with_events_is_said_with_its_line():
     assert "wait for each other" in refused(swapped)
     call = "MPI_COLLECTIVE_END {} 60 Operation: {}, Communicator: <0>, Root: 0, Sent: 8, Received: 8"
     both = [line for me in (0, 1) for line in (f'ENTER {me} 50 Region: "MPI_X"', call.format(me, "BCAST"))]
-    assert read_event_log(both, "t").program.volume_bytes.tolist() == [8]
+    assert read_log(both).program.volume_bytes.tolist() == [8]
     assert "the same collective" in refused([*both[:3], call.format(1, "REDUCE")])
     two = ["GROUP 0 Type: COMM_LOCATIONS, 2 Members: 0, 1", "COMM 0 Group: <0>"]
     assert "the same collective" in refused([*two, *both[:2]])
@@ -223,3 +230,12 @@ def test_other_files_are_no_event_logs():
     assert not is_event_log(["step,source,destination,bytes", "0,h0,h1,5"])
     assert not is_event_log([])
     assert is_event_log(RING.read_text("utf-8").splitlines())
+
+
+def test_ticks_of_unknown_length_are_no_seconds():
+    """Score-P counts a processor's cycles: without the clock's properties a trace has no unit of time."""
+    slow = read_event_log([*overlap(0.05), CLOCK.replace("1000000000", "2500000000")], "t")
+    assert slow.seconds == pytest.approx(read_log(overlap(0.05)).seconds / 2.5)
+    for clock in ([], [CLOCK.replace("1000000000", "0")], ["CLOCK_PROPERTIES  Length: 9"]):
+        with pytest.raises(InputError, match="Ticks per Seconds"):
+            read_event_log([*overlap(0.05), *clock], "t")

@@ -270,6 +270,144 @@ def test_every_fault_of_paraprofs_summary_and_of_a_report_of_mpip_is_found(torus
     report = (PROFILES / "cg.S.4.mpiP.txt").read_text().splitlines(keepends=True)
     times = next(n for n, line in enumerate(report) if line.split()[:1] == ["Max"])
     spoilt.write_text("".join([*report[:times], "Max  1e  2\n", *report[times + 1 :]]))
-    assert f":{times + 1}: expected a row of an mpiP 3.5 report" in refused(spoilt, torus)
+    assert f":{times + 1}: expected a row of mpiP's Task Time Statistics" in refused(spoilt, torus)
     spoilt.write_text("".join(line for line in report if "Task Assignment" not in line and "Time" not in line))
     assert "expected the task times of two or more ranks" in refused(spoilt, torus)
+
+
+def write_tau(folder, metric, microseconds, heading="# Name Calls Subrs Excl Incl ProfileCalls #"):
+    folder.mkdir(exist_ok=True, parents=True)
+    for rank in (0, 1):
+        words = [w for w in heading.strip("# ").split() if w in {"Calls", "Subrs", "Excl", "Incl", "SumExclSqr"}]
+        row = {"Calls": 10, "Subrs": 0, "Excl": microseconds / 10, "Incl": microseconds, "SumExclSqr": 5}
+        wait = " ".join(f"{row[word]:g}" for word in words)
+        (folder / f"profile.{rank}.0.0").write_text(
+            f'1 templated_functions{metric}\n{heading}\n"MPI_Wait()" {wait} 0 GROUP="MPI"\n0 aggregates\n1 userevents\n'
+            f'# eventname numevents max min mean sumsqr\n"Message size sent to node {1 - rank}" 10 900 1 500 1e7\n'
+        )
+
+
+@pytest.mark.parametrize(
+    "metrics",
+    [
+        ["_MULTI_TIME"],
+        [""],
+        ["_MULTI__TIME", "_MULTI_PAPI_TOT_CYC"],
+        ["_MULTI_PAPI_L1_DCM", "_MULTI_GET_TIME_OF_DAY", "_MULTI_P_VIRTUAL_TIME"],
+        ["_MULTI_LINUX_TIMERS", "_MULTI_ENERGY"],
+    ],
+)
+def test_of_several_metrics_of_tau_wall_clock_time_is_read_once(torus, tmp_path, metrics):
+    for metric in metrics:
+        wall = metric.endswith(("TIME", "OF_DAY", "TIMERS")) and "VIRTUAL" not in metric
+        write_tau(tmp_path / f"MULTI_{metric}", metric, 5e6 if wall or not metric else 12e9)
+    profile = read_profile(tmp_path, torus)
+    assert (profile.volume_bytes.sum(), profile.messages.sum(), profile.seconds) == (10_000, 20, 5.0)
+    assert (profile.calls, profile.communication_seconds) == (10, 0.5)
+
+
+@pytest.mark.parametrize("metric", ["_MULTI_PAPI_TOT_CYC", "_MULTI_CPU_TIME", "_MULTI_P_VIRTUAL_TIME"])
+def test_a_metric_of_tau_that_is_no_wall_clock_time_is_refused(torus, tmp_path, metric):
+    write_tau(tmp_path, metric, 5e6)
+    assert "expected profiles of wall-clock time in microseconds" in refused(tmp_path, torus)
+
+
+def test_tau_is_read_by_its_headings_and_counts(torus, tmp_path):
+    columns = tmp_path / "columns"
+    write_tau(columns, "_MULTI_TIME", 5e6, "# Name Calls Subrs SumExclSqr Incl Excl ProfileCalls #")
+    assert read_profile(columns, torus).seconds == 5.0
+    write_tau(columns, "_MULTI_TIME", 5e6, "# Name Calls Subrs Excl")
+    assert "expected a heading with Calls, Excl, Incl" in refused(columns, torus)
+    write_tau(tmp_path / "two" / "a", "_MULTI_TIME", 5e6)
+    write_tau(tmp_path / "two" / "b", "_MULTI_TIME", 5e6)
+    assert "expected one run in a folder" in refused(tmp_path / "two", torus)
+    write_tau(columns, "_MULTI_TIME", 5e6)
+    cut = columns / "profile.0.0.0"
+    cut.write_text(cut.read_text().replace("1 userevents", "3 userevents"))
+    assert "expected 3 rows, as it says above them, actual 1" in refused(columns, torus)
+    cut.write_text("hello\n")
+    assert "templated_functions_MULTI_METRIC" in refused(columns, torus)
+
+
+MPIP_TASKS = (
+    "@ mpiP\n@ Version                  : {version}\n@--- MPI Time (seconds) -----\n-----\n"
+    "Task    AppTime    MPITime     MPI%\n   0         10          1    10.00\n   1         10          3    30.00\n"
+    "   *         20          4    20.00\n"
+)
+MPIP_TIMES = "@--- Aggregate Time (top twenty, descending, milliseconds) ----\n-----\n"
+MPIP_SIZES = (
+    "@--- Aggregate Sent Message Size (top twenty, descending, bytes) ----\n-----\n"
+    "Call                 Site      Count      Total       Avrg  {share}\nSend   1   100   1e+06   1e+04  90.00\n"
+)
+MPIP_SITES = (
+    "@--- Callsite Time statistics (all, milliseconds): 6 -----\n-----\n"
+    "Name              Site Rank  Count      Max     Mean      Min   App%   MPI%\n"
+    "Wait                 2    0     60     9.97     9.97     9.97   0.00   0.01\n"
+    "Wait                 2    *    110     9.97     9.97     9.97   0.00   0.01\n\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("version", "times", "sites", "calls"),
+    [
+        ("3.1.2", "Call  Site  Time  App%  MPI%  COV\nWait  2  9.5e+03  1.2  66.1  0.32\n", MPIP_SITES, 55),
+        ("3.4.1", "Call  Site  Time  App%  MPI%  COV\nWait  2  9.5e+03  1.2  66.1  0.32\n", "", None),
+        ("3.5.0", "Call  Site  Time  App%  MPI%  Count\nWait  2  9.5e+03  1.2  66.1  110\n", "", 55),
+        ("3.5.0", "Call  Site  Time  App%  MPI%  Count  COV\nWait  2  9.5e+03  1.2  66.1  110  0.32\n", MPIP_SITES, 55),
+    ],
+)
+def test_mpip_of_every_version_counts_calls_by_its_heading(torus, tmp_path, version, times, sites, calls):
+    path = tmp_path / "run.mpiP"
+    sizes = MPIP_SIZES.format(share="Sent%" if version > "3.4" else "MPI%")
+    path.write_text(MPIP_TASKS.format(version=version) + MPIP_TIMES + times + sizes + sites)
+    profile = read_profile(path, torus)
+    assert (profile.volume_bytes.sum(), profile.seconds) == (pytest.approx(1e6), 10)
+    assert profile.communication_seconds == 2
+    assert profile.calls == calls
+    assert ("does not count calls" in " ".join(profile.remarks)) == (calls is None)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("3.5.0", "4.0", "a report of mpiP 2 or 3"),
+        ("(seconds)", "(microseconds)", "MPI Time in seconds"),
+        ("bytes)", "kilobytes)", "Aggregate Sent Message Size in bytes"),
+        ("AppTime", "WallTime", "a heading with AppTime"),
+        ("Total", "Volume", "a heading with Total"),
+        ("1e+06   1e+04", "1e+06", "6 columns"),
+    ],
+)
+def test_versions_units_and_headings_of_mpip_that_are_unknown_are_refused(torus, tmp_path, old, new, expected):
+    path = tmp_path / "run.mpiP"
+    path.write_text((MPIP_TASKS.format(version="3.5.0") + MPIP_SIZES.format(share="Sent%")).replace(old, new))
+    assert f"expected {expected}" in refused(path, torus)
+
+
+def test_paraprofs_summary_is_read_by_its_heading(tmp_path):
+    """With -x it lacks child calls and exclusive times; another metric than time is no seconds."""
+    path, fabric = tmp_path / "s.txt", make_fabric("torus", 2, 2)
+    lines = (PROFILES / "cg.S.4.mpisummary.txt").read_text().splitlines()
+    rows = [line for line in lines if re.match(r"\s+\d", line) and "   " in line]
+    short = "".join(f"{row[:36]}{row[72 + 48 : 72 + 144]}{row[72 + 144 :]}\n" for row in rows)
+    heading = (
+        "\n   Calls     Inclusive TIME (Microseconds)     Bytes Transferred       Name\n" + "Min Max Mean " * 3 + "\n"
+    )
+    path.write_text(heading + short)
+    whole = read_profile(PROFILES / "cg.S.4.mpisummary.txt", fabric, ranks=4)
+    assert read_profile(path, fabric, ranks=4).seconds == whole.seconds
+    assert read_profile(path, fabric, ranks=4).calls == whole.calls
+    path.write_text((heading + short).replace("Inclusive TIME (Microseconds)", "Inclusive PAPI_TOT_CYC (counts)"))
+    with pytest.raises(InputError, match="wall-clock time"):
+        read_profile(path, fabric, ranks=4)
+
+
+def test_flows_of_both_directions_and_columns_elsewhere_lose_no_bytes(torus, tmp_path):
+    flows, matrix = tmp_path / "flows.csv", tmp_path / "m.csv"
+    head = "ts,te,sa,da,ipkt,ibyt,opkt,obyt\n2026-11-21 02:00:00,2026-11-21 02:00:10,h0,h1,10,15000,"
+    flows.write_text(head + "0,0\nSummary\n")
+    assert read_traffic(flows, torus).volume_bytes.sum() == 15_000
+    flows.write_text(head + "7,500\nSummary\n")
+    assert "flows of one direction" in refused(flows, torus)
+    matrix.write_text("source,destination,bytes,packets,messages\nh0,h1,500,9,2\n")
+    assert read_traffic(matrix, torus).messages.sum() == 2

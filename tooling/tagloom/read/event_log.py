@@ -124,13 +124,16 @@ def _events(
     messaging = {event[2] for event in found if event[1] not in {"ENTER", "LEAVE"}}
     located = next((list(members) for kind, members in groups.values() if kind), []) or sorted(messaging)
     rank_of = {location: rank for rank, location in enumerate(located)}
+    if found and tick is None:
+        expected = "CLOCK_PROPERTIES with Ticks per Seconds (otf2-print --show-all prints definitions too)"
+        findings.append(Finding(where, expected, "none"))
     if not messaging:
         findings.append(Finding(where, "messages: lines of MPI_SEND, MPI_RECV, MPI_COLLECTIVE_END ...", "none"))
     if len(located) > MOST_RANKS:
         findings.append(Finding(where, f"at most {MOST_RANKS} ranks", str(len(located))))
     if strangers := sorted(messaging - set(located)):
         findings.append(Finding(where, "locations of its group COMM_LOCATIONS", shown(str(strangers[0]))))
-    if findings:
+    if findings or tick is None:
         return [], [], ()
     everybody = tuple(range(len(located)))
 
@@ -168,12 +171,12 @@ def _events(
 
 def _records(
     lines: Sequence[str],
-) -> tuple[list[_Record], float, dict[int, tuple[str, tuple[int, ...]]], dict[int, int]]:
-    """Return (line, event, location, ticks, attributes) of events, a tick's seconds, groups, and communicators' groups.
+) -> tuple[list[_Record], float | None, dict[int, tuple[str, tuple[int, ...]]], dict[int, int]]:
+    """Return (line, event, location, ticks, attributes) of events, a tick's seconds, groups, communicators' groups.
 
     A group is its kind, "COMM_LOCATIONS" or "", and its members.
     """
-    tick = 1e-9
+    tick: float | None = None
     groups: dict[int, tuple[str, tuple[int, ...]]] = {}
     group_of: dict[int, int] = {}
     found: list[_Record] = []

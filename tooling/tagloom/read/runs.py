@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.errors import Finding, InputError
-from tagloom.read.profiles import SPREAD
+from tagloom.read.mpip_report import SPREAD
 from tagloom.records.traffic import Run, Traffic
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ import numpy as np
 from tagloom.errors import Finding, InputError
 from tagloom.read.networks import check_networks
 from tagloom.read.patterns import PREFIX, pattern
-from tagloom.read.profiles import RANK, kind_of, read_ranks
+from tagloom.read.profiles import kind_of, read_ranks
+from tagloom.read.rank_matrix import RANK
 from tagloom.records.traffic import Traffic
 from tagloom.storage.document import shown, split_rows
 from tagloom.storage.text import read_text
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tagloom.read.profiles import RankMatrix
+    from tagloom.read.rank_matrix import RankMatrix
     from tagloom.records.fabric import Fabric
 
 ABSURD_BYTES = 1e18  # an exabyte between two hosts: a unit error
@@ -70,7 +71,7 @@ def _unchecked(path: Path, fabric: Fabric, placement: str, ranks: int | None) ->
     header = tuple(cell.strip() for cell in rows[0][1])
     if header[:3] == HOST_HEADER:
         names = {host.name: i for i, host in enumerate(fabric.hosts)}
-        columns = (2, 3 if "messages" in header else -1)
+        columns = (2, header.index("messages") if "messages" in header else -1)
     elif header[:2] == RANK_HEADER and "wire_bytes" in header and "wire_msgs" in header:
         ranks = _ranks(path, rows[1:], findings)
         names = {str(rank): host for rank, host in enumerate(place(fabric, ranks, placement, str(path)))}
@@ -127,7 +128,7 @@ def _flows(path: Path, fabric: Fabric, placement: str) -> Traffic:
     """Read ``nfdump -o csv``; `placement` is a file of address,host lines unless hosts are named by their addresses.
 
     Columns are found by name: sa, da, ipkt, ibyt, and ts and te for the seconds the flows span (nfdump(1)). Rows end
-    at the line "Summary".
+    at the line "Summary". What the other direction sent (opkt, obyt) would be lost, so it is a finding.
     """
     findings: list[Finding] = []
     names = {host.name: i for i, host in enumerate(fabric.hosts)}
@@ -149,6 +150,9 @@ def _flows(path: Path, fabric: Fabric, placement: str) -> Traffic:
             for c, end in zip(("sa", "da"), ends, strict=True)
             if end is None
         ]
+        if any(row.get(c, "").strip(" 0") for c in ("opkt", "obyt")):
+            expected = "0 in opkt and obyt: flows of one direction (nfdump without -b and -B)"
+            findings.append(Finding(where, expected, shown(f"{row.get('opkt', '')}, {row.get('obyt', '')}")))
         size = number_in(f"{where}  ibyt", row["ibyt"], findings)
         count = number_in(f"{where}  ipkt", row["ipkt"], findings)
         try:  # without a zone, as nfdump writes them
