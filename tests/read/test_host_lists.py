@@ -78,7 +78,67 @@ NETBOX = json.dumps(
         ],
     }
 )
+OPENWRT = (
+    "config dhcp 'lan'\n\toption interface 'lan'\n\nconfig host\n\toption name 'h0'\n"
+    f"\toption mac '{A}'\n\toption ip '192.0.2.10'\n\nconfig host 'two'\n\toption name h1\n\tlist mac \"{B}\"\n"
+    f"config host\n\toption name 'h2'\n\toption mac '{C}'\nconfig domain\n\toption name 'x'\n\toption mac '{D}'\n"
+)
+UCI = "dhcp.@dnsmasq[0]=dnsmasq\ndhcp.lan=dhcp\n" + "".join(
+    f"dhcp.{section}={kind}\ndhcp.{section}.name='{name}'\ndhcp.{section}.mac='{mac}'\ndhcp.{section}.ip='192.0.2.1'\n"
+    for section, kind, name, mac in (
+        ("@host[0]", "host", "h0", A), ("@host[1]", "host", "h1", B),
+        ("h2", "'host'", "h2", C), ("x", "domain", "x", D),
+    )
+)  # fmt: skip
+ARP = (
+    f"h0 (192.0.2.10) at {A} [ether] on eth0\n? (192.0.2.99) at <incomplete> on eth0\n"
+    f"h1.rack (192.0.2.11) at 0:1e:c9:0:0:b on en0 ifscope [ethernet]\nh2 (192.0.2.12) at {C} [ether] PERM on eth0\n"
+    "? (224.0.0.251) at 1:0:5e:0:0:fb on en0 ifscope permanent [ethernet]\n"
+)
+ARP_TABLE = "Address                  HWtype  HWaddress           Flags Mask            Iface\n" + "".join(
+    f"{name:24} ether   {mac}   C                     eth0\n" for name, mac in (("h0", A), ("h1", B), ("h2", C))
+)
+NEIGH = (
+    f"h0 dev eth0 lladdr {A} REACHABLE\n192.0.2.99 dev eth0  FAILED\nh1 lladdr {B} STALE\n"
+    f"h2 dev eth0 lladdr {C} router PERMANENT\n"
+)
+NEIGH_JSON = json.dumps(
+    [{"dst": name, "dev": "eth0", "lladdr": mac, "state": ["STALE"]} for name, mac in (("h0", A), ("h1", B), ("h2", C))]
+    + [{"dst": "192.0.2.9", "dev": "eth0", "state": ["FAILED"]}]
+)
+PROC_ARP = "IP address       HW type     Flags       HW address            Mask     Device\n"
+PROC_ARP += f"192.0.2.10       0x1         0x2         {A}     *        eth0\n"
+WINDOWS_ARP = (
+    "\nInterface: 192.0.2.5 --- 0x7\n  Internet Address      Physical Address      Type\n"
+    "  192.0.2.10            00-1e-c9-00-00-0a     dynamic\n  192.0.2.255  ff-ff-ff-ff-ff-ff  static\n"
+)
+SHOW_IP_ARP = "Protocol  Address          Age (min)  Hardware Addr   Type   Interface\n"
+SHOW_IP_ARP += "Internet  192.0.2.10              5   001e.c900.000a  ARPA   Vlan1\n"
+WAREWULF = (
+    "nodeprofiles:\n  default: {comment: x}\nnodes:\n  h0:\n    profiles: [default]\n    network devices:\n"
+    f'      default: {{hwaddr: "{A}", ipaddr: 192.0.2.10}}\n      ib0: {{type: infiniband, hwaddr: "{D}"}}\n'
+    f'  h1:\n    network devices:\n      a: {{hwaddr: "{D}"}}\n      b: {{hwaddr: "{B}", primary: "true"}}\n'
+)
+WAREWULF += (
+    f'  h2:\n    primary network: b\n    network devices: {{a: {{hwaddr: "{D}"}}, b: {{hwaddr: "{C}"}}}}\n  h9: {{}}\n'
+)
+XCAT = (
+    f'#node,interface,mac,comments,disable\n"h0","eth0","{A}!h0",,\n"h1",,"{B}!*NOIP*",,\n"h2","eth0","{C}",,\n'
+    f'"h0","eth1","{D}",,"1"\n'
+)
+LSDEF = "".join(
+    f"Object name: {name}\n    arch=x86_64\n    mac={mac}\n" for name, mac in (("h0", A), ("h1", B), ("h2", C))
+)
 LISTS = {
+    "openwrt": [OPENWRT, UCI],
+    "arp": [ARP, ARP_TABLE, NEIGH, NEIGH_JSON],
+    "warewulf": [WAREWULF, WAREWULF.partition("nodes:\n")[2]],
+    "xcat": [
+        XCAT,
+        LSDEF,
+        LSDEF.replace("Object name: ", "").replace("\n    arch", ":\n    arch"),
+        f"h0: mac={A}\nh1: mac={B}\nh2: mac={C}\n",
+    ],
     "ethers": [ETHERS],
     "dnsmasq": [LEASES, DNSMASQ, HOSTSFILE],
     "isc": [DHCPD, DHCPD_LEASES],
@@ -181,7 +241,10 @@ def test_everything_wrong_with_both_files_is_told_and_nothing_changes(files, ans
         ("isc", "host a {"), ("isc", "}"), ("kea", "{"), ("kea", "x"), ("netbox", "[1]"), ("netbox", "3"),
         ("ansible", "[a\nb c='"), ("ansible", "{}"), ("slurm", "NodeName=a[1-999999999]"), ("slurm", "NodeName=a["),
         ("dnsmasq", f"dhcp-host={A},a,b"), ("ethers", ""),
-        ("slurm", "NodeName=a[1-2]b[1-2]"), ("netbox", '[{"device": {"name": 3}, "mac_address": "x"}]'),
+        ("slurm", "NodeName=a[1-2]]"), ("slurm", "NodeName=a[2-1]"), ("slurm", "NodeName=a[[1-2]]"),
+        ("slurm", "NodeName=a[1-400]b[1-400]"), ("slurm", "NodeName=bgl[000x733]"), ("arp", "router lladdr"),
+        ("arp", f"{A} h0"), ("openwrt", "config host\n option name 'h0"), ("xcat", "#node,interface,mac\n"),
+        ("warewulf", "nodes: [h0]"), ("arp", "[1"), ("netbox", '[{"device": {"name": 3}, "mac_address": "x"}]'),
     ],
 )  # fmt: skip
 def test_what_is_no_list_is_bad_input(files, kind, text):
@@ -205,3 +268,72 @@ def test_no_text_takes_long_to_be_told(files, text):
 
 def test_the_command_knows_every_reader():
     assert ("auto", *READERS) == FORMATS
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "network:\n  ethernets:\n    eth0: {match: {macaddress: 'x'}}\n",
+        "127.0.0.1 localhost\n192.0.2.10 h0\n",
+        "hostname,mac\nh0,1\n",
+        '[{"name": "h0"}]',
+        '{"nodes": 3}',
+        "machines:\n- name: h0\n",
+        "all:\n  hosts:\n    h0: {}\n",
+        "",
+        "What is this?\n",
+    ],
+)
+def test_a_list_of_unknown_kind_names_the_kinds_there_are(files, run, text):
+    listed, fabric = files(text)
+    status, _, error = run("hosts", "import", listed, fabric)
+    assert status == 2
+    for kind in ("ethers", "dnsmasq", "ISC dhcpd", "Kea", "OpenWrt", "arp", "Slurm", "Warewulf", "xCAT", "NetBox"):
+        assert kind in error
+    assert "expected hosts with MAC addresses" not in error
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        ("node[1-2]x[1-3]", "node1x1 node1x2 node1x3 node2x1 node2x2 node2x3"),
+        ("rack[0-1]n[01-02]", "rack0n01 rack0n02 rack1n01 rack1n02"),
+        ("n[8-10]", "n8 n9 n10"),
+        ("n[08-10]-ib", "n08-ib n09-ib n10-ib"),
+        ("n[1,3-4,010],login,gpu[0]", "n1 n3 n4 n010 login gpu0"),
+        ("a[1,2]b[3]c[4-5]", "a1b3c4 a1b3c5 a2b3c4 a2b3c5"),
+    ],
+)
+def test_slurms_host_lists_stand_for_their_nodes(files, words, names):
+    for text in (
+        f"nodename = {words} CPUs=4\n",
+        f"NodeName={words[:3]}\\\n{words[3:]} State=UP # x\n",
+        "".join(f"NodeName={each} Arch=x86_64 CoresPerSocket=8 \n   CPUAlloc=0\n\n" for each in names.split()),
+    ):
+        listed, _ = files(text)
+        found = read_host_list(listed)
+        assert (found.kind, [name for name, _ in found.names]) == ("slurm", names.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (f"192.0.2.10 dev eth0 lladdr {A} REACHABLE\n", "192.0.2.10"),
+        (f"fe80::1 dev eth0 lladdr {A} router STALE\n", "fe80::1"),
+        (f"? (192.0.2.10) at {A} [ether] on eth0\n", "192.0.2.10"),
+        (PROC_ARP, "192.0.2.10"),
+        (WINDOWS_ARP, "192.0.2.10"),
+        (SHOW_IP_ARP, "192.0.2.10"),
+    ],
+)
+def test_neighbors_without_a_name_are_named_by_their_ip_address(files, text, name):
+    found = read_host_list(files(text)[0])
+    assert (found.kind, [(each.name, each.mac) for each in found.addresses]) == ("arp", [(name, NUMBER[A])])
+
+
+def test_what_a_list_leaves_out_of_its_hosts_is_remarked(files):
+    for text, words in (
+        (f"config host\n\toption mac '{A}'\nconfig host\n\toption name h1\n\toption mac '{B}'\n", "a host with a name"),
+        ("NodeName=h0\nInclude more.conf\n", "all nodes in one file"),
+    ):
+        assert words in " ".join(each.expected for each in read_host_list(files(text)[0]).remarks)

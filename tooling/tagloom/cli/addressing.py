@@ -35,7 +35,20 @@ if TYPE_CHECKING:
     from tagloom.records.addresses import AddressChanges, HostList
     from tagloom.records.fabric import Fabric
 
-FORMATS = ("auto", "ethers", "dnsmasq", "isc", "kea", "slurm", "ansible", "netbox")
+FORMATS = (
+    "auto",
+    "ethers",
+    "dnsmasq",
+    "isc",
+    "kea",
+    "openwrt",
+    "arp",
+    "slurm",
+    "warewulf",
+    "xcat",
+    "ansible",
+    "netbox",
+)
 
 
 def _learn(args: argparse.Namespace, screen: Screen) -> int:

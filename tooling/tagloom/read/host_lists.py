@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tagloom.errors import Finding, InputError
-from tagloom.read import dhcp_lists, inventory_lists
+from tagloom.read import cluster_lists, dhcp_lists, inventory_lists, neighbor_lists
 from tagloom.read.host_rows import Rows
 from tagloom.storage.document import YAML_BYTES
 from tagloom.storage.text import read_text
@@ -23,21 +23,47 @@ READERS: dict[str, Reader] = {
     "dnsmasq": dhcp_lists.read_dnsmasq,
     "isc": dhcp_lists.read_isc,
     "kea": dhcp_lists.read_kea,
-    "slurm": inventory_lists.read_slurm,
+    "openwrt": neighbor_lists.read_openwrt,
+    "arp": neighbor_lists.read_arp,
+    "slurm": cluster_lists.read_slurm,
+    "warewulf": cluster_lists.read_warewulf,
+    "xcat": cluster_lists.read_xcat,
     "ansible": inventory_lists.read_ansible,
     "netbox": inventory_lists.read_netbox,
 }
+_TITLES = {
+    "ethers": "ethers",
+    "dnsmasq": "dnsmasq",
+    "isc": "ISC dhcpd",
+    "kea": "Kea",
+    "openwrt": "OpenWrt",
+    "arp": "arp or ip neigh",
+    "slurm": "Slurm",
+    "warewulf": "Warewulf",
+    "xcat": "xCAT",
+    "ansible": "Ansible",
+    "netbox": "NetBox",
+}
+NO_LIST = "no list that tagloom reads"
 MOST_FILES = 100_000  # in a directory of facts
 _MAC = r"[0-9A-Fa-f]{1,2}(?:[:-][0-9A-Fa-f]{1,2}){5}"
 # What tells a kind of list, in this order: none of them stands in a list of another kind.
 _SIGNS = (
     ("kea", r"\A\s*address,hwaddr,|\"Dhcp[46]\"\s*:"),
     ("netbox", r"\A\s*[\[{](?s:.*)\"device\"\s*:\s*\{"),
-    ("ansible", r"\A\s*[\[{]"),
+    ("xcat", r'\A#?"?node"?,"?interface"?,"?mac|^Object name:|^(?:[^\s:]+:)?[ \t]+mac=[0-9A-Fa-f:|!]+'),
+    ("warewulf", r"^[ \t]*(?:nodeprofiles|network devices)[ \t]*:"),
+    ("openwrt", r"^[ \t]*config[ \t]+['\"]?host\b|^dhcp\.[^.=\s]+='?host'?[ \t]*$"),
     ("dnsmasq", rf"^[ \t]*dhcp-host=|^\d+ (?:\d+-)?{_MAC} \S+ \S+ \S+$|^(?:[^#\s,]+,)*{_MAC},"),
     ("isc", r"\bhardware\s+(?:ethernet|token-ring|infiniband)\b|^[ \t]*lease[ \t]+[\d.]+[ \t]*\{"),
-    ("slurm", r"^[ \t]*(?i:NodeName)="),
+    ("slurm", r"^[ \t]*(?i:NodeName)[ \t]*="),
+    ("arp", r"\A\s*\[(?s:.*)\"lladdr\"\s*:|^\S+ \([\da-fA-F.:]+\) at \S|^\S+ (?:dev \S+ )?lladdr \S"),
+    ("arp", r"\bHW ?(?:address|type)\b|^[\da-fA-F.:]+[ \t]+dev[ \t]|^Internet[ \t]+[\d.]+[ \t].*[ \t]ARPA\b"),
+    ("arp", rf"^[ \t]*[\da-fA-F.:]+[ \t]+{_MAC}[ \t]+(?:dynamic|static)\b"),
     ("ethers", rf"^[ \t]*{_MAC}[ \t]+[^\s,]+[ \t]*(?:#.*)?$"),
+    ("ansible", r"\A\s*\{(?s:.*)\"(?:_meta|ansible_\w+|hosts|children)\"\s*:"),
+    ("ansible", r"^[ \t]*(?:hosts|children|ansible_\w+)[ \t]*:|^\[[^\]\s,]+\][ \t]*(?:[#;].*)?$"),
+    ("ansible", r"^\S+[ \t](?:.*[ \t])?(?:ansible_\w+|mac|mac_address|macaddress|hwaddr)="),
 )
 
 
@@ -51,7 +77,11 @@ def read_host_list(path: Path, kind: str = "auto") -> HostList:
     text = read_text(path, "a list of hosts", YAML_BYTES)
     chosen = _kind(text) if kind == "auto" else kind
     rows = Rows(str(path))
-    READERS[chosen](text, rows)
+    if chosen:
+        READERS[chosen](text, rows)
+    if kind == "auto" and (not chosen or (chosen == "ansible" and rows.is_empty)):
+        kinds = ", ".join(_TITLES[each] for each in READERS)
+        raise InputError([Finding(str(path), f"a list of hosts ({kinds})", NO_LIST)])
     return rows.end(chosen)
 
 
@@ -63,8 +93,11 @@ def netbox_list(interfaces: list[dict[str, Any]], source: str) -> HostList:
 
 
 def _kind(text: str) -> str:
+    """Return the kind of a list by its signs, "" where it has none of them."""
     plain = re.sub(r"\A(?:\s*(?:#|//)[^\n]*\n)+", "", text)  # comments before JSON
-    return next((kind for kind, sign in _SIGNS if re.search(sign, plain, re.MULTILINE)), "ansible")
+    return next(
+        (kind for kind, sign in _SIGNS if any(re.search(sign, each, re.MULTILINE) for each in (text, plain))), ""
+    )
 
 
 def _facts(path: Path, kind: str) -> HostList:

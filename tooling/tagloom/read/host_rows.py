@@ -45,9 +45,14 @@ class Rows:
             return
         self.addresses.append(SeenAddress(number, self.at(line), name=name))
 
+    @property
+    def is_empty(self) -> bool:
+        """Return whether nothing was read, and nothing found wrong."""
+        return not self.findings and not self.addresses and not self.names
+
     def end(self, kind: str) -> HostList:
         """Return the list. Raises InputError where anything is wrong with it, or nobody stands in it."""
-        if not self.findings and not self.addresses and not self.names:
+        if self.is_empty:
             self.find(0, f"hosts with MAC addresses ({kind})", "none")
         if self.findings:
             raise InputError(self.findings)

@@ -1,8 +1,7 @@
-"""Read what names hosts by what they are for: Slurm's nodes, Ansible's inventory and facts, NetBox's interfaces."""
+"""Read what names hosts by what they are for: Ansible's inventory and facts, NetBox's interfaces."""
 
 from __future__ import annotations
 
-import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
@@ -15,49 +14,7 @@ if TYPE_CHECKING:
     from tagloom.read.host_rows import Rows
 
 _MAC_VARIABLES = ("mac", "mac_address", "macaddress", "hwaddr")
-_RANGE = re.compile(r"\[([0-9,-]{1,1000})\]")
-_MOST_NODES = 100_000
 _LONGEST_LINE = 10_000
-
-
-def read_slurm(text: str, rows: Rows) -> None:
-    """Read the names of slurm.conf's nodes: it knows no MAC addresses, and that is remarked."""
-    for number, line in enumerate(text.splitlines(), 1):
-        key, equals, value = line.partition("#")[0].strip().partition("=")
-        if key.lower() != "nodename" or not equals or not value.split():
-            continue
-        try:
-            names = [name for part in re.split(r",(?![^\[]*\])", value.split()[0]) for name in _expanded(part)]
-        except ValueError as error:
-            rows.find(number, f"nodes, at most {_MOST_NODES} (Slurm)", str(error))
-            continue
-        rows.names += [(name, rows.at(number)) for name in names if name.lower() != "default"]
-        if len(rows.names) > _MOST_NODES:
-            rows.find(number, f"at most {_MOST_NODES} nodes (Slurm)", "more")
-            return
-    rows.remarks.append(Finding(rows.source, "MAC addresses of nodes", "names alone: Slurm keeps no addresses"))
-
-
-def _expanded(words: str) -> list[str]:
-    """Return the names of a host list: a range in brackets, at most one.
-
-    >>> _expanded("node[08-10,12]"), _expanded("login")
-    (['node08', 'node09', 'node10', 'node12'], ['login'])
-    """
-    match = _RANGE.search(words)
-    if match is None:
-        if "[" in words or "]" in words:
-            raise ValueError(words)
-        return [words]
-    numbers: list[str] = []
-    for part in match[1].split(","):
-        first, _, last = part.partition("-")
-        if not 0 <= int(last or first) - int(first) < _MOST_NODES - len(numbers):
-            raise ValueError(words)
-        numbers += [str(n).zfill(len(first)) for n in range(int(first), int(last or first) + 1)]
-    if "[" in words[match.end() :]:
-        raise ValueError(f"several ranges in {words}")
-    return [words[: match.start()] + number + words[match.end() :] for number in numbers]
 
 
 def read_ansible(text: str, rows: Rows) -> None:
