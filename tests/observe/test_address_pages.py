@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from fabrics import ROOT
+from fabrics import ROOT, make_fabric
 from judges.shows import read_addresses
-from tagloom.observe.address_pages import learnt_on_page
+from tagloom.observe.address_pages import NO_VLAN, address_page, learnt_on_page
+from tagloom.observe.addresses import learn
 from tagloom.platforms import load
 
 SHOWS = ROOT / "tests" / "data" / "shows"
@@ -51,3 +52,110 @@ def test_a_bridge_shows_what_nobody_pinned():
     ]
     assert learnt_on_page(load("linux-bridge"), json.dumps(rows)) == {(100, 0x001E_C900_0005): 4}
     assert learnt_on_page(load("linux-bridge"), "not JSON") is None
+
+
+X = 0x021E_C900_0000  # 02:1e:c9:00:00:00
+EOS_PAGE = (
+    "          Mac Address Table\n\nVlan    Mac Address       Type        Ports      Moves   Last Move\n"
+    "   1    021e.c900.0001    DYNAMIC     Et3        1       0:08:16 ago\n"
+    "   1    021e.c900.0002    DYNAMIC     Et4        1       9 days, 15:57:28 ago\n"
+    "   1    021e.c900.0003    DYNAMIC     Et5        1       1 day, 0:00:01 ago\n"
+    "   2    021e.c900.0004    DYNAMIC     Po2        1       1 day, 0:00:01 ago\n"
+    "   2    021e.c900.0005    STATIC      Cpu\n   2    021e.c900.0006    DYNAMIC     Et1\n"
+    "Total Mac Addresses for this criterion: 6\n\n          Multicast Mac Address Table\n"
+    "Vlan    Mac Address       Type        Ports\n   4    0100.5e00.0001    STATIC      Et3 Et4\n"
+    "Total Mac Addresses for this criterion: 1\n"
+)
+COMWARE_5 = (
+    "MAC ADDR       VLAN ID  STATE          PORT INDEX               AGING TIME(s)\n"
+    "021e-c900-0001 1        Learned        Bridge-Aggregation1      AGING\n"
+    "021e-c900-0002 10       Learned        GigabitEthernet1/0/20    NOAGED\n"
+    "021e-c900-0003 10       Learned        Ten-GigabitEthernet1/0/25 AGING\n"
+    "021e-c900-0004 10       Config static  GigabitEthernet1/0/4     NOAGED\n"
+    "\n  ---  4 mac address(es) found  ---\n"
+)
+HUAWEI_LONG = (
+    "MAC Address    VLAN/VSI/BD                       Learned-From        Type\n"
+    "021e-c900-0001 10/-/-                            GigabitEthernet0/0/1 dynamic\n"
+    "021e-c900-0002 -/-/-                             XGigabitEthernet0/0/2 dynamic\n"
+    "021e-c900-0003 10/-                              Eth-Trunk1          dynamic\n"
+    "021e-c900-0004 10/-                              GE0/0/3             sticky\n"
+    "Total items displayed = 4\n"
+)
+ROS_PAGE = (
+    "Aging time is 300 sec\n\n  Vlan        Mac Address       Port     Type\n"
+    "   5       02-1E-C9-00-00-01    g48    dynamic\n   6       02:1e:c9:00:00:02    ch1    Dynamic\n"
+)
+FASTPATH_OLD = (
+    "Mac Address                Interface   IfIndex    Status      Vlan\n"
+    "00:07:02:1E:C9:00:00:01    1/g22       22         Learned\n"
+    "00:01:02:1E:C9:00:00:02    0/3/1       65         Management\n"
+)
+ROUTEROS_PAGE = (
+    "0 D   mac-address=02:1E:C9:00:00:01 interface=ether4 bridge=bridge on-interface=ether4\n"
+    "1 D E mac-address=02:1E:C9:00:00:02 vid=1 interface=ether5 bridge=bridge on-interface=ether5\n"
+    "2 DLE mac-address=02:1E:C9:00:00:03 interface=bridge bridge=bridge on-interface=bridge\n"
+    "3 DL  mac-address=02:1E:C9:00:00:04 interface=ether4 bridge=bridge on-interface=ether4\n"
+    "4     mac-address=02:1E:C9:00:00:05 vid=9 interface=ether6 bridge=bridge on-interface=ether6\n"
+    "5 D   mac-address=02:1E:C9:00:00:06 vid=9 interface=bond1 bridge=bridge on-interface=bond1\n"
+)
+BRIDGE_ROWS = [
+    {"mac": "02:1e:c9:00:00:01", "ifname": "lan1", "flags": [], "master": "br0", "state": ""},
+    {"mac": "02:1e:c9:00:00:02", "ifname": "lan2", "vlan": 1, "flags": ["offload"], "master": "br0", "state": "stale"},
+    {"mac": "02:1e:c9:00:00:02", "ifname": "lan2", "vlan": 1, "flags": ["self"], "state": ""},
+    {"mac": "02:1e:c9:00:00:03", "ifname": "vxlan7", "dst": "192.0.2.1", "master": "br0", "state": ""},
+]
+
+
+@pytest.mark.parametrize(
+    ("model", "page", "learned"),
+    [
+        ("arista-7050tx-64", EOS_PAGE, {(1, X + 1): 3, (1, X + 2): 4, (1, X + 3): 5, (2, X + 6): 1}),
+        ("hpe-5130-24g-4sfp", COMWARE_5, {(10, X + 2): 20, (10, X + 3): 25}),
+        ("huawei-s5731-s24t4x", HUAWEI_LONG, {(10, X + 1): 1, (NO_VLAN, X + 2): 26}),
+        ("powerconnect-5448", ROS_PAGE, {(5, X + 1): 48, (6, X + 2): 49}),
+        ("powerconnect-6248", FASTPATH_OLD, {(7, X + 1): 22}),
+        ("mikrotik-crs326-24g-2s", ROUTEROS_PAGE, {(NO_VLAN, X + 1): 4, (1, X + 2): 5}),
+        ("linux-bridge:lan1-4", json.dumps(BRIDGE_ROWS), {(NO_VLAN, X + 1): 1, (1, X + 2): 2}),
+        ("hpe-5130-24g-4sfp", "  ---  0 mac address(es) found  ---\n", {}),
+        ("huawei-s5731-s24t4x", "Total items displayed = 0\n", {}),
+        ("mikrotik-crs326-24g-2s", "", {}),
+        ("linux-bridge:lan1-4", "[]", {}),
+    ],
+)
+def test_every_row_of_a_table_is_read_or_is_of_another_kind(model, page, learned):
+    assert address_page(load(model), page) == (learned, ())
+
+
+@pytest.mark.parametrize(
+    ("model", "page", "old", "new"),
+    [
+        ("arista-7050tx-64", EOS_PAGE, "DYNAMIC     Et4", "DYN         Et4"),
+        ("arista-7050tx-64", EOS_PAGE, "Et4", "Et4/9"),
+        ("arista-7050tx-64", EOS_PAGE, "criterion: 6", "criterion: 9"),
+        ("hpe-5130-24g-4sfp", COMWARE_5, "GigabitEthernet1/0/20 ", "GigabitEthernet3/0/20 "),
+        ("hpe-5130-24g-4sfp", COMWARE_5, "10       Learned        G", "10       Lernt          G"),
+        ("huawei-s5731-s24t4x", HUAWEI_LONG, "GigabitEthernet0/0/1 dynamic", "GigabitEthernet0/0/1 dynamik"),
+        ("huawei-s5731-s24t4x", HUAWEI_LONG, "displayed = 4", "displayed = 40"),
+        ("powerconnect-5448", ROS_PAGE, "g48", "g99"),
+        ("mikrotik-crs326-24g-2s", ROUTEROS_PAGE, "on-interface=ether5", "on-interface=wlan1"),
+        ("mikrotik-crs326-24g-2s", ROUTEROS_PAGE, "vid=1 ", "vid=a "),
+        ("mikrotik-crs326-24g-2s", ROUTEROS_PAGE, "1 D E mac", "* D E mac"),
+        ("linux-bridge:lan1-4", json.dumps(BRIDGE_ROWS), '"lan1"', '"lan9"'),
+        ("linux-bridge:lan1-4", json.dumps(BRIDGE_ROWS), '"vlan": 1, "flags": ["offload"]', '"vlan": "1"'),
+        ("linux-bridge:lan1-4", json.dumps(BRIDGE_ROWS), "[{", '["odd", {'),
+    ],
+)
+def test_a_row_that_is_not_understood_is_counted_and_named(model, page, old, new):
+    assert old in page
+    found = address_page(load(model), page.replace(old, new))
+    assert len(found.unread) == 1
+
+
+def test_hosts_learn_names_the_rows_that_it_could_not_read():
+    fabric = make_fabric("ring", 3)
+    rows = [*BRIDGE_ROWS, *({**BRIDGE_ROWS[0], "ifname": f"eth{n}"} for n in (70, 71, 72))]
+    changes = learn(fabric, {}, None, pages=lambda models: (dict.fromkeys(models, json.dumps(rows)), {}))
+    named = [each for each in changes.findings if each.expected == "rows of its address table that can be read"]
+    assert [each.where for each in named] == [switch.name for switch in fabric.switches]
+    assert all("that cannot, the first: " in each.actual for each in named)

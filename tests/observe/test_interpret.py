@@ -66,6 +66,50 @@ def test_vlans_that_learn_together_are_named():
     assert found.vlans.learned == {(1, 0x0200_0000_0009): 4}
 
 
+def rows_of(table, rows):
+    """Return rows (index, port, status) of a table of learnt addresses, as an agent answers them."""
+    return {
+        (*COLUMNS[f"{table}{column}"], *index): v2c.Integer32(value)
+        for index, port, status in rows
+        for column, value in (("Port", port), ("Status", status))
+        if value is not None
+    }
+
+
+def learned_of(rows):
+    with scripted(truthful(GOOD | rows)) as place, snmp() as wire:
+        return interpret("s0", wire.ask({"s0": place}, EVERYTHING)["s0"], platforms.load("powerconnect-5324"))
+
+
+def test_a_table_of_the_bridge_mib_alone_is_read_by_bridge_port_in_the_ports_pvid():
+    """Bridge ports are not numbered as interfaces are; an address that both tables have counts once."""
+    rows = {(*COLUMNS["dot1dBasePortIfIndex"], port): v2c.Integer32(port + 4) for port in range(1, 21)}
+    rows |= {(*COLUMNS["dot1qPvid"], 3): v2c.Gauge32(1)}
+    mac = (2, 30, 201, 0, 0)
+    alone = rows_of("dot1dTpFdb", [((*mac, 1), 3, 3), ((*mac, 2), 4, 3), ((*mac, 3), 3, 4), ((*mac, 4), 0, 3)])
+    found = learned_of(rows | alone)
+    assert found.vlans.learned == {(1, 0x021E_C900_0001): 7, (0, 0x021E_C900_0002): 8}
+    assert not [words for words in found.complaints if "TpFdb" in words]
+    both = rows_of("dot1qTpFdb", [((9, *mac, 1), 3, 3)])
+    assert learned_of(rows | alone | both).vlans.learned == {(9, 0x021E_C900_0001): 7, (0, 0x021E_C900_0002): 8}
+
+
+def test_rows_of_learnt_addresses_that_cannot_be_read_are_counted():
+    rows = {(*COLUMNS["dot1dBasePortIfIndex"], port): v2c.Integer32(port) for port in range(1, 25)}
+    mac = (2, 30, 201, 0, 0, 1)
+    for table, index in (("dot1dTpFdb", mac), ("dot1qTpFdb", (1, *mac))):
+        wrong = rows_of(table, [((*index, 0), 3, 3), (index, 99, 3), ((*index[:-1], 2), 4, None)])
+        found = learned_of(rows | wrong)
+        assert found.vlans.learned == {}
+        for words in (
+            "an index that is no ",
+            "a row at a port that dot1dBasePortTable lacks",
+            "a row without its status",
+        ):
+            assert any(f"{table}Table: {words}" in each for each in found.complaints)
+    assert any("missing, so no address is known" in each for each in learned_of(rows).complaints)
+
+
 def test_what_a_switch_does_not_have_is_named():
     device, agent = switch(state=woven(platforms.load("powerconnect-5324")))
     device.quirks = Quirks(hide=r"^1\.3\.6\.1\.2\.1\.(17|31\.1\.1\.1\.(6|10)$)|^1\.0\.8802")

@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError
-from tagloom.observe.address_pages import learnt_on_page
+from tagloom.observe.address_pages import address_page
 from tagloom.observe.objects import LEARNED
 from tagloom.observe.readings import observe_all
+from tagloom.plain_text import printable
 from tagloom.platforms.port_names import port_name
 from tagloom.records.addresses import AddressChange, AddressChanges, SeenAddress
 from tagloom.records.fabric import FIRST_INVENTED_MAC
 from tagloom.units import format_mac, is_host_address
+
+_TABLE = "TpFdbTable"  # in complaints about the tables of learnt addresses
+_SHOWN_CHARACTERS = 100
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -70,7 +74,14 @@ def learn(
     tables = {name: shown.vlans.learned for name, shown in seen.items() if shown.vlans.learned and not shown.error}
     missing: list[Finding] = []
     rest = [switch.name for switch in fabric.live if switch.name not in failed and switch.name not in tables]
-    read, unread = _by_command_line(fabric, rest, pages) if pages is not None and rest else ({}, {})
+    read, unread, wrong = _by_command_line(fabric, rest, pages) if pages is not None and rest else ({}, {}, [])
+    missing += wrong
+    missing += [
+        Finding(name, "a table of learnt addresses whose rows can all be read", printable(said))
+        for name, shown in seen.items()
+        for said in shown.complaints
+        if _TABLE in said and name in tables
+    ]
     for name in rest:
         if name in read:
             tables[name] = read[name]
@@ -78,7 +89,7 @@ def learn(
             failed[name] = unread[name]
         elif seen[name].vlans.learned is None:
             why = f"none over SNMP; over SSH: {unread[name]}" if name in unread else "none over SNMP"
-            missing.append(Finding(name, "a table of learnt addresses (dot1qTpFdbTable)", why))
+            missing.append(Finding(name, "a table of learnt addresses (dot1qTpFdbTable, dot1dTpFdbTable)", why))
     found = learned_addresses(fabric, tables)
     at = {host.name: f"{host.name} at {port_name(fabric, host.switch, host.port)}" for host in fabric.hosts}
     silent = {host.name for host in fabric.hosts if fabric.switches[host.switch].name in failed}
@@ -89,18 +100,30 @@ def learn(
 
 def _by_command_line(
     fabric: Fabric, names: Collection[str], pages: ReadPages
-) -> tuple[dict[str, AddressTable], dict[str, str]]:
-    """Return the address tables on switches' command lines, and the errors of those that could not be read."""
+) -> tuple[dict[str, AddressTable], dict[str, str], list[Finding]]:
+    """Return the address tables on switches' command lines, errors of those that could not be read, and findings.
+
+    A row that is not understood is a finding.
+    """
     models = {name: platforms.of(fabric.switches[fabric.index[name]]) for name in names}
     texts, unread = pages(models)
     tables: dict[str, AddressTable] = {}
+    wrong: list[Finding] = []
     for name, text in texts.items():
-        table = learnt_on_page(models[name], text)
-        if table is None:
+        page = address_page(models[name], text)
+        if page is None:
             unread[name] = "its page is no table of addresses"
-        else:
-            tables[name] = table
-    return tables, unread
+            continue
+        tables[name] = page.learned
+        if page.unread:
+            wrong.append(Finding(name, "rows of its address table that can be read", _shown_rows(page.unread)))
+    return tables, unread, wrong
+
+
+def _shown_rows(rows: Collection[str]) -> str:
+    """Write rows that could not be read: how many, and the first of them."""
+    first = printable(next(iter(rows)))[:_SHOWN_CHARACTERS]
+    return first if len(rows) == 1 else f"{len(rows)} that cannot, the first: {first}"
 
 
 def import_list(fabric: Fabric, listed: HostList, *, change: bool = False, several: bool = False) -> AddressChanges:

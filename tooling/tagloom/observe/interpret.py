@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
+from tagloom.observe.address_pages import NO_VLAN
 from tagloom.observe.objects import COLUMNS, SCALARS
 from tagloom.plain_text import printable
 from tagloom.platforms.port_names import port_number
@@ -15,7 +16,7 @@ from tagloom.records.switch_state import DISCARD_PVID, MAX_VLAN, Membership
 from tagloom.units import format_mac
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
 
     from tagloom.platforms import Platform
     from tagloom.records.snmp import Oid, Raw, Rows, Value
@@ -234,7 +235,7 @@ def _vlans(reader: _Reader, ports: dict[int, int], discards: int) -> Vlans:
     ):
         if not part and reader.requested(requested):
             reader.complain(f"{name}: missing")
-    return Vlans(members or None, pvid or None, entries if entries or members else None, _learned(reader, bridge))
+    return Vlans(members or None, pvid or None, entries if entries or members else None, _learned(reader, bridge, pvid))
 
 
 def _bridge_ports(reader: _Reader, ports: dict[int, int]) -> dict[int, int]:
@@ -247,21 +248,45 @@ def _bridge_ports(reader: _Reader, ports: dict[int, int]) -> dict[int, int]:
     return bridge
 
 
-def _learned(reader: _Reader, bridge: dict[int, int]) -> dict[tuple[int, int], int] | None:
-    """Return the learned addresses; VLANs that share a filtering database share them, which no plan relies on."""
+def _learned(reader: _Reader, bridge: dict[int, int], pvid: dict[int, int]) -> dict[tuple[int, int], int] | None:
+    """Return the learned addresses; VLANs that share a filtering database share them, which no plan relies on.
+
+    Some agents fill the table of BRIDGE-MIB (dot1dTpFdbTable) alone, which names no VLAN: an address that only stands
+    there counts as learned in its port's PVID, as those of untagged hosts are.
+    """
     of_database: dict[int, int] = {}
     for index in reader.rows("dot1qVlanFdbId"):
         database = reader.number("dot1qVlanFdbId", index)
         if index and database is not None and of_database.setdefault(database, index[-1]) != index[-1]:
             reader.complain(f"dot1qVlanFdbId: VLANs share what they learn (filtering database {database})")
     found: dict[tuple[int, int], int] = {}
-    for index in reader.rows("dot1qTpFdbPort"):
-        port, status = reader.number("dot1qTpFdbPort", index), reader.number("dot1qTpFdbStatus", index)
-        if len(index) != 7 or any(octet > 0xFF for octet in index[1:]):
-            reader.complain("dot1qTpFdbTable: an index that is no filtering database and MAC")
+    for index, mac, port in _learned_rows(reader, "dot1qTpFdb", 7, bridge):
+        found[of_database.get(index[0], index[0]), mac] = port
+    known = {mac for _, mac in found}
+    for _, mac, port in _learned_rows(reader, "dot1dTpFdb", 6, bridge):
+        if mac not in known:
+            found[pvid.get(port, NO_VLAN), mac] = port
+    if not of_database and not reader.rows("dot1qTpFdbPort") and not reader.rows("dot1dTpFdbPort"):
+        if reader.requested("dot1qTpFdbPort"):
+            reader.complain("dot1qTpFdbTable, dot1dTpFdbTable: missing, so no address is known that the switch learned")
+        return None
+    return found
+
+
+def _learned_rows(reader: _Reader, table: str, arcs: int, bridge: dict[int, int]) -> Iterator[tuple[Oid, int, int]]:
+    """Yield the learned rows of a table at our ports: index, MAC address, port; what cannot be read is a complaint."""
+    ports = {index[0] for index in reader.rows("dot1dBasePortIfIndex") if len(index) == 1}
+    for index in reader.rows(f"{table}Port"):
+        port, status = reader.number(f"{table}Port", index), reader.number(f"{table}Status", index)
+        if len(index) != arcs or any(octet > 0xFF for octet in index[-6:]):
+            database = "filtering database and " * (arcs > 6)
+            reader.complain(f"{table}Table: an index that is no {database}MAC")
+        elif status is None:
+            reader.complain(f"{table}Table: a row without its status")
         elif status == _LEARNED and port in bridge:
-            found[of_database.get(index[0], index[0]), int.from_bytes(bytes(index[1:]), "big")] = bridge[port]
-    return found if reader.rows("dot1qTpFdbPort") or of_database else None
+            yield index, int.from_bytes(bytes(index[-6:]), "big"), bridge[port]
+        elif status == _LEARNED and port and port not in ports:
+            reader.complain(f"{table}Table: a row at a port that dot1dBasePortTable lacks")
 
 
 def _members(reader: _Reader, bridge: dict[int, int]) -> dict[int, dict[int, Membership]]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from tagloom import platforms
 from tagloom.errors import Finding
+from tagloom.observe.address_pages import NO_VLAN
 from tagloom.observe.cabling import FABRIC_NAME, Cabling, cabling_of
 from tagloom.observe.interpret import interpret
 from tagloom.observe.models import model_of
@@ -120,8 +121,11 @@ def edge_ports(
 
 
 def _addresses(held: SwitchState, shown: Observation) -> dict[int, list[int]]:
-    """Return the addresses of hosts by port, ascending: learned in VLAN 1 or tagloom's, and of tagloom's entries."""
-    ours = {DEFAULT_VLAN, *held.owned_vlans}
+    """Return the addresses of hosts by port, ascending: learned in VLAN 1 or tagloom's, and of tagloom's entries.
+
+    Addresses of a table that names no VLAN count too.
+    """
+    ours = {NO_VLAN, DEFAULT_VLAN, *held.owned_vlans}
     entries = zip(held.entry_vlan.tolist(), held.entry_mac.tolist(), held.entry_port.tolist(), strict=True)
     learned = ((vlan, mac, port) for (vlan, mac), port in (shown.vlans.learned or {}).items())
     named = {(port, mac) for vlan, mac, port in (*entries, *learned) if vlan in ours and is_host_address(mac)}

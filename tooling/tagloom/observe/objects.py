@@ -44,6 +44,8 @@ COLUMNS: dict[str, Oid] = {
     "dot1dBasePortIfIndex": (*_BRIDGE, 1, 4, 1, 2),
     "dot1dStpPortState": (*_BRIDGE, 2, 15, 1, 3),
     "dot1dStpPortEnable": (*_BRIDGE, 2, 15, 1, 4),
+    "dot1dTpFdbPort": (*_BRIDGE, 4, 3, 1, 2),
+    "dot1dTpFdbStatus": (*_BRIDGE, 4, 3, 1, 3),
     # Q-BRIDGE-MIB, RFC 4363
     "dot1qTpFdbPort": (*_Q, 2, 2, 1, 2),
     "dot1qTpFdbStatus": (*_Q, 2, 2, 1, 3),
@@ -88,6 +90,7 @@ _LLDP_REMOTE = (
 )
 _AGGREGATED = "dot3adAggPortAttachedAggID"
 _LLDP_TABLES = ("lldpLocPortId lldpLocPortDesc", _LLDP_REMOTE, "lldpRemManAddrIfSubtype")
+_LEARNED_TABLES = ("dot1qTpFdbPort dot1qTpFdbStatus", "dot1dTpFdbPort dot1dTpFdbStatus")
 _SYSTEM_NAMES = "sysDescr sysObjectID sysUpTime sysName"
 
 COUNTERS = _wanted("sysUpTime", _COUNTERS)  # for a traffic poll
@@ -97,7 +100,7 @@ PASSING = _wanted(  # the same with unicast counters
 )
 PORTS = _wanted("sysUpTime", _NAMES, _COUNTERS)  # the same with the ports' names, which give the port numbers
 LEARNED = _wanted(  # addresses by port
-    "sysUpTime", _NAMES, "dot1dBasePortIfIndex dot1qPvid", "dot1qVlanFdbId", "dot1qTpFdbPort dot1qTpFdbStatus"
+    "sysUpTime", _NAMES, "dot1dBasePortIfIndex dot1qPvid", "dot1qVlanFdbId", *_LEARNED_TABLES
 )
 LINKS = _wanted(f"{_SYSTEM_NAMES} {' '.join(_CHASSIS)}", _NAMES, _AGGREGATED, *_LLDP_TABLES)
 NETWORK = _wanted(  # what adopt takes over: models, cabling, learnt addresses, spanning tree
@@ -106,7 +109,7 @@ NETWORK = _wanted(  # what adopt takes over: models, cabling, learnt addresses, 
     "ifAdminStatus ifOperStatus",
     "dot1dBasePortIfIndex dot1qPvid",
     "dot1qVlanFdbId",
-    "dot1qTpFdbPort dot1qTpFdbStatus",
+    *_LEARNED_TABLES,
     "dot1dStpPortState dot1dStpPortEnable",
     _AGGREGATED,
     *_LLDP_TABLES,
@@ -120,7 +123,7 @@ EVERYTHING = _wanted(
     "dot1qVlanStaticEgressPorts dot1qVlanStaticUntaggedPorts",
     "dot1qVlanFdbId dot1qVlanCurrentEgressPorts dot1qVlanCurrentUntaggedPorts",
     "dot1qStaticUnicastAllowedToGoTo",
-    "dot1qTpFdbPort dot1qTpFdbStatus",
+    *_LEARNED_TABLES,
     _AGGREGATED,
     *_LLDP_TABLES,
 )
