@@ -77,10 +77,11 @@ def _read(fabric: Fabric) -> tuple[SiteLines, list[Finding], list[SiteLine]]:
     findings: list[Finding] = []
     unknown: list[SiteLine] = []
     trusted, ends = _trusted(fabric), cable_ends(fabric) if fabric.templates else []
+    spent: set[str] = set()
     for s, switch in enumerate(fabric.switches):
         if not switch.up:
             continue
-        rows, wrong = site_rows(fabric, s, ends) if ends else ([], [])
+        rows, wrong = site_rows(fabric, s, ends, spent) if ends else ([], [])
         findings += wrong
         if not rows:
             continue

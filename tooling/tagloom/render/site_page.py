@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 import traceback
 from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import jinja2
 from jinja2 import nodes
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from tagloom import platforms
 from tagloom.errors import Finding
 from tagloom.platforms.grammar import Context, ContextKind, Grammar
 from tagloom.platforms.words import SITE
+from tagloom.render.bounded_jinja import BOUNDS, BoundedEnvironment, TooMuchWorkError, at_most
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     CableEnds = dict[int, tuple[str, str, str]]
 
 MOST_LINES = 4096  # of one switch
+MOST_WORK = 2_000_000  # units of a template for a switch
 _MARK = re.compile("\0(\\d+)\1")  # the template's line, in what it prints; no value can hold one
 _FIRST_MARKS = re.compile("(?: *\0(\\d+)\1)+")  # a line of a tag alone leaves its own before that of the next
 _PAGE = "<template>"  # what Jinja calls a template that comes from no file
@@ -59,10 +59,13 @@ def site_files(switch: Switch) -> list[tuple[str, str]]:
     return [(name, own[name]) for name in names if name in own]
 
 
-def site_rows(fabric: Fabric, s: int, ends: Sequence[CableEnds]) -> tuple[list[tuple[str, str]], list[Finding]]:
+def site_rows(
+    fabric: Fabric, s: int, ends: Sequence[CableEnds], spent: set[str]
+) -> tuple[list[tuple[str, str]], list[Finding]]:
     """Print the site templates of switch `s` (an index): (place, line) pairs without comments, and what is wrong.
 
-    `ends` is what `cable_ends` gives.
+    `ends` is what `cable_ends` gives. Templates that exceeded their bounds are added to `spent`, and none of these is
+    tried again on another switch.
     """
     rows: list[tuple[str, str]] = []
     findings: list[Finding] = []
@@ -70,8 +73,14 @@ def site_rows(fabric: Fabric, s: int, ends: Sequence[CableEnds]) -> tuple[list[t
     view = _view(fabric, s, ends[s]) if files else {}
     for name, text in files:
         path = f"templates/{name}"
+        if name in spent:
+            continue
         try:
-            printed = _compiled(text).render(view)
+            with at_most(MOST_WORK):
+                printed = _compiled(text).render(view)
+        except TooMuchWorkError as error:
+            spent.add(name)
+            findings.append(Finding(f"{path}:{_line_of(error)}", BOUNDS, str(error)))
         except jinja2.TemplateSyntaxError as error:
             findings.append(Finding(f"{path}:{error.lineno}", "Jinja", str(error.message)))
         except (
@@ -82,15 +91,22 @@ def site_rows(fabric: Fabric, s: int, ends: Sequence[CableEnds]) -> tuple[list[t
             LookupError,
             NameError,
             RecursionError,
+            SyntaxError,  # of Python, in which loops are nested 20 deep at most
+            MemoryError,
         ) as error:
-            places = [frame.lineno for frame in traceback.extract_tb(sys.exc_info()[2]) if frame.filename == _PAGE]
-            findings.append(Finding(f"{path}:{places[-1] if places else 1}", _RULE, str(error)))
+            findings.append(Finding(f"{path}:{_line_of(error)}", _RULE, str(error) or type(error).__name__))
         else:
             rows += _placed(path, printed)
     if len(rows) > MOST_LINES:
         findings.append(Finding(rows[MOST_LINES][0], f"at most {MOST_LINES} lines for a switch", str(len(rows))))
         rows = []
     return rows, findings
+
+
+def _line_of(error: BaseException) -> int:
+    """Return the line of a template that raised an error, 1 where it could not even be compiled."""
+    places = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == _PAGE]
+    return places[-1] or 1 if places else 1
 
 
 def _placed(path: str, printed: str) -> Iterator[tuple[str, str]]:
@@ -103,7 +119,7 @@ def _placed(path: str, printed: str) -> Iterator[tuple[str, str]]:
             yield f"{path}:{number}", line
 
 
-class _SiteEnvironment(ImmutableSandboxedEnvironment):
+class _SiteEnvironment(BoundedEnvironment):
     """Jinja in a sandbox, of which each value is one line's part."""
 
     def __init__(self) -> None:
