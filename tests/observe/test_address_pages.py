@@ -8,7 +8,9 @@ from fabrics import ROOT, make_fabric
 from judges.shows import read_addresses
 from tagloom.observe.address_pages import NO_VLAN, address_page, learnt_on_page
 from tagloom.observe.addresses import learn
+from tagloom.observe.objects import COLUMNS
 from tagloom.platforms import load
+from tagloom.records.snmp import Raw
 
 SHOWS = ROOT / "tests" / "data" / "shows"
 
@@ -159,3 +161,22 @@ def test_hosts_learn_names_the_rows_that_it_could_not_read():
     named = [each for each in changes.findings if each.expected == "rows of its address table that can be read"]
     assert [each.where for each in named] == [switch.name for switch in fabric.switches]
     assert all("that cannot, the first: " in each.actual for each in named)
+
+
+def test_hosts_learn_names_what_it_could_not_read_over_snmp():
+    """A walk that did not end, and a table none of whose rows can be read."""
+    fabric = make_fabric("ring", 3)
+    at_port_1 = {"dot1dBasePortIfIndex": 1, "dot1qTpFdbPort": 1, "dot1qTpFdbStatus": 3, "ifName": b"swp1"}
+    index = {"dot1dBasePortIfIndex": (1,), "ifName": (1,)}
+    rows = {COLUMNS[name]: {index.get(name, (1, 2, 30, 201, 0, 0, 1)): value} for name, value in at_port_1.items()}
+    rows[COLUMNS["dot1qPvid"]] = {}
+    other = rows | {COLUMNS["dot1qTpFdbStatus"]: {}}
+    walk = f"its walk of {'.'.join(map(str, COLUMNS['dot1dTpFdbPort']))} takes too long"
+    raws = {
+        "s0": Raw(1.0, columns=rows),
+        "s1": Raw(1.0, columns=rows, complaints=(walk,)),
+        "s2": Raw(1.0, columns=other),
+    }
+    findings = learn(fabric, dict.fromkeys(raws, ("", 0)), lambda _agents, _wanted: raws).findings
+    named = [(each.where, each.actual) for each in findings if "whose rows can all be read" in each.expected]
+    assert named == [("s1", walk), ("s2", "dot1qTpFdbTable: a row without its status")]

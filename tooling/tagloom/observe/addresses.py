@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tagloom import platforms
 from tagloom.errors import Finding, InputError
 from tagloom.observe.address_pages import address_page
-from tagloom.observe.objects import LEARNED
+from tagloom.observe.objects import COLUMNS, LEARNED
 from tagloom.observe.readings import observe_all
 from tagloom.plain_text import printable
 from tagloom.platforms.port_names import port_name
@@ -16,7 +16,8 @@ from tagloom.records.addresses import AddressChange, AddressChanges, SeenAddress
 from tagloom.records.fabric import FIRST_INVENTED_MAC
 from tagloom.units import format_mac, is_host_address
 
-_TABLE = "TpFdbTable"  # in complaints about the tables of learnt addresses
+# What complaints about the tables of learnt addresses name: a table, or a column whose walk did not end.
+_TABLES = ("TpFdbTable", *(".".join(map(str, oid)) for name, oid in COLUMNS.items() if "TpFdb" in name))
 _SHOWN_CHARACTERS = 100
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def learn(
         Finding(name, "a table of learnt addresses whose rows can all be read", printable(said))
         for name, shown in seen.items()
         for said in shown.complaints
-        if _TABLE in said and name in tables
+        if name not in read and shown.vlans.learned is not None and any(table in said for table in _TABLES)
     ]
     for name in rest:
         if name in read:

@@ -63,7 +63,7 @@ _SIGNS = (
     ("ethers", rf"^[ \t]*{_MAC}[ \t]+[^\s,]+[ \t]*(?:#.*)?$"),
     ("ansible", r"\A\s*\{(?s:.*)\"(?:_meta|ansible_\w+|hosts|children)\"\s*:"),
     ("ansible", r"^[ \t]*(?:hosts|children|ansible_\w+)[ \t]*:|^\[[^\]\s,]+\][ \t]*(?:[#;].*)?$"),
-    ("ansible", r"^\S+[ \t](?:.*[ \t])?(?:ansible_\w+|mac|mac_address|macaddress|hwaddr)="),
+    ("ansible", r"^[\w.:\[\]-]+[ \t](?:.*[ \t])?(?:ansible_\w+|mac|mac_address|macaddress|hwaddr)="),
 )
 
 
