@@ -16,6 +16,7 @@ from tagloom.apply.switch import Language, configure_switch
 from tagloom.errors import Finding, InputError
 from tagloom.platforms.detect import mistaken
 from tagloom.platforms.grammar import switchwide
+from tagloom.platforms.secrets import scrub
 from tagloom.records.site_lines import SiteLine
 from tagloom.render import (
     missing_lines,
@@ -87,7 +88,8 @@ def configure_one(
             raise InputError([Finding(str(path), "a configuration", "none")])
         parsed = parse_configuration(platform, texts[switch])
         if parsed.unknown:
-            raise InputError(Finding(f"{path}:{line.number}", "a known line", line.text) for line in parsed.unknown)
+            unknown = [Finding(f"{path}:{line.number}", "a known line", scrub(line.text)) for line in parsed.unknown]
+            raise InputError(unknown)
         return parsed.state
 
     language = Language(

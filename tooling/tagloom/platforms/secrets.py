@@ -1,46 +1,147 @@
-"""Find the secrets that lines of a configuration hold, so that these can be shown or kept without them."""
+"""Find the secrets that lines of a configuration hold, so that these can be shown or kept without them.
+
+What follows a word such as "key" or "password" is hidden, whatever it is, but for words that are known to be none of a
+secret's. A word that is missing from these lists is hidden without need; none is shown that should not be.
+"""
 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
+from dataclasses import dataclass
+from ipaddress import ip_interface
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from tagloom.plain_text import printable
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
 SHOWN_CHARACTERS = 1000  # of an answer, in an error
-_WORD = r'("[^"\n]*"|\S+)'
-# Each is looked for by itself, since a line may hold several secrets.
-_SECRETS = tuple(
-    re.compile(rf"(?i){before}(?={_WORD})")  # looked ahead for, since a secret may be a word that another stands behind
-    for before in (
-        r"\bpassword (?:(?:role|level) \S+ |encrypted |(?:irreversible-)?cipher |simple |hash |sha512 |[057] (?=\S))*",
-        r"\bsnmp-server community ",
-        r"\b(?:radius|tacacs)-server [^\n]{0,400}?\bkey (?:(?:encrypted|simple|cipher) |[07] (?=\S))*",
-        r"\bauthentication-key \d+ (?:md5|sha1) (?:[07] (?=\S))?",  # of sntp and ntp
-        r"\bsecret (?:sha512 |[05] (?=\S))?",  # EOS: what it is written as, then it
-        r"\bauth[ -](?:md5|sha)\w* ",  # of snmp-server user, as the two that follow
-        r"\bpriv[ -](?:3?des|aes)\w* ",
-        r"\bauth (?:md5|sha)\w* \S+ priv (?!(?:3?des|aes)\w* )",  # CBS350: the protocol is not named
-        # Comware
-        r"\bsnmp-agent community (?:(?:read|write|simple|cipher) )*",
-        r"\bauthentication-mode (?:md5|sha|hmac)[\w-]* (?:(?:simple|cipher) )*",
-        r"\bprivacy-mode (?:3?des|aes)[\w-]* (?:(?:simple|cipher) )*",
-        r"\bsecurityname ",
-        r"\bkey (?:(?:authentication|accounting|authorization) )+(?:(?:simple|cipher) )*",
-        r"\bkey (?:simple|cipher) ",
-        # a shell: chpasswd, snmpd.conf
-        r"\bprintf '%s\\n' '?[a-z_][\w-]{0,31}:(?=\S{1,200} \| chpasswd)",
-        r"\bcreateUser \S+ [A-Z][\w-]* (?:\S+ [A-Z][\w-]* )?",
-        r"\bcreateUser \S+ [A-Z][\w-]* ",
-        r"\brocommunity6? ",
-        # RouterOS
-        r"(?<![\w-])[\w-]{0,40}?(?:password|pre-shared-key|passphrase|secret)=",
-        r"/snmp community [^\n]{0,400}?\bname=",
-    )
+HIDDEN = "<hidden>"
+
+# A line, with those that a backslash joins to it (RouterOS); and its words, quoted ones whole.
+_LINE = re.compile(r"(?:[^\n\\]++|\\\r?\n|\\)++")
+_QUOTED = r'"(?:\\[\s\S]|[^"\\\n])*+"|\'[^\'\n]*+\''
+_WORD = re.compile(
+    rf"(?:%\^%#|%@%@|%\$%\$|@%@%)\S*+|{_QUOTED}"  # Huawei's ciphers may hold quotes
+    rf"|[^\s=\"']++=(?:\\\r?\n[ \t]*+)?[^\s\"']*+(?:{_QUOTED})[^\s\"']*+"
+    r"|[^\s=\"']++=\\\r?\n[ \t]*+\S++|\S++"
 )
-# What people read, whatever words are in it.
-_PROSE = re.compile(
-    r"(?:no |undo )?(?:description|banner|hostname|sysname|asset-tag|snmp-server (?:location|contact)"
-    r"|snmp-agent sys-info (?:location|contact)) "
+_PAIR = re.compile(r"([^=:]*[^=:\s])[=:](?:\\\r?\n[ \t]*+)?(.+)", re.DOTALL)
+_PARTS = re.compile(r"[^A-Za-z0-9]+")
+_LONGEST_KNOWN = 60  # characters of a word that is compared with those that are known
+
+# Parts of words that a secret follows, and those after which at least one word is a secret.
+_STRONG = re.compile(r"\w*(?:passw(?:or)?d|passphrase|secret|community|psk|phrase|pwd)|\w*key(?:string)?s?|pass")
+_BEFORE = re.compile(
+    rf"{_STRONG.pattern}|\w*(?:cipher|encrypt(?:ed|ion)?|auth|credentials?|digest)|auth(?:entication|enticate)"
+    r"|\w*key\d+|priv|privacy|md5|sha\d{1,3}|securityname|cak|ckn|aead|enc|token|communities|\w*passw(?:or)?d\w*"
+)
+# Words that look so, and that no secret follows: settings of passwords and keys, and words that only sound so.
+_SETTING = re.compile(
+    r"passwords|(?:\w+-)*(?:password|key|\w*auth|authentication|community)-(?:aging|control|recovery|policy|encryption"
+    r"|expiry|expire|length|min-length|history|strength|lockout|lock-out|retries|timeout|profile|size|usage|list"
+    r"|exchange|rotation|id|port|period)"
+    r"|password-auth\w*|user-key|key-?chain|keyring|key-id|(?:send|receive)-community|monkey|turkey|token-ring|rsa-keys"
+)
+_PROSE = re.compile(  # what people read, whatever words are in it
+    r"[ \t]*(?:encrypted )?(?:no |undo )?(?:description|banner|hostname|sysname|asset-tag|name|remark"
+    r"|snmp-server (?:location|contact)|snmp-agent sys-info (?:location|contact))[ \t]"
+)
+# Lines that hold no secret whatever is said in them: what decides forwarding, who may log in by which means, names.
+_SHOWN_LINES = re.compile(
+    r"(?:no |undo |default )?(?:(?:interface|vlan|switchport|spanning-tree|stp|lacp|mac|mac-address|port|trunk) "
+    r"|aaa (?:authentication|authorization|accounting) |(?:ip https? |ip ssh |enable |login )authentication(?!-key) "
+    r"|authentication (?:login|enable|default|dot1x|order|priority|event|host-mode|port-control|timer|violation) "
+    r"|passwords? (?:min-length|aging|history|lock-out|strength|strength-check|complexity|encryption|exclude|unlock) "
+    r"|crypto key (?:generate|zeroize|pubkey-chain|import|export) |(?:key[- ]?chain|keyring) "
+    r"|snmp-(?:server|agent) group |snmp-agent community complexity-check |snmp(?:-server|-agent)? (?:enable )?traps? "
+    r"|\S*-key(?:-code)? (?:begin|end)$|authentication ip-address |ip community-list "
+    r"|(?:set|match) (?:ext)?community \d|neighbor \S+ send-community|ip ssh "
+    r"|s?ntp(?:-service)? (?:server|peer|unicast-server|unicast-peer) \S+ (?:[\w-]+ )*?(?:key|authentication-keyid) \d"
+    r"|s?ntp(?:-service)? (?:reliable |trusted-)(?:key|authentication-keyid) "
+    r"|(?:encrypted )?snmp-server host (?=.* (?:version 3|v3)(?: |$))"
+    r"|ssd (?:config$|file passphrase control |file integrity ))",
+    re.IGNORECASE,
+)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Words behind them that may be shown: those that a number or a name follows, then all others.
+_NUMBERED = _words("""
+    level privilege priority timeout retransmit retries retry version port auth-port acct-port udp-port vlan weight
+    key-id keyid authentication-keyid trusted-key min-length length aging lifetime minimum maximum expire usage index
+    deadtime acl
+""")
+_NAMED = _words("""
+    role group view mib-view vrf vpn-instance interface source-interface source source-ip acl scheme radius-scheme
+    hwtacacs-scheme authentication-scheme template chain key-chain keychain access-class filter usage username name
+    service-type
+""")
+_KNOWN = _words("""
+    key keys string secret password passphrase pass phrase pre shared auth authentication accounting authorization
+    priv privacy cipher encrypted encrypt encryption simple plain irreversible message digest mode usual nonstandard
+    clear cleartext plaintext text hash hex hexadecimal ascii type keyid keystring community des mac ro rw su traps
+    trap informs inform noauth 2c usm securityname params udp domain local remote none yes no enable disable enabled
+    disabled address mask ipaddr ipaddress hostname host server primary secondary single connection ipv4 ipv6 dot1x
+    all login enc comp acct super direction in out both fallback generate import export add set find where poll prefer
+    scheme aaa radius tacacs hwtacacs ldap send receive level role id port state proto spi src dst reqid aead trunc
+    min complexity check compatible snmp read write keyboard interactive = == : { } [ ] | & ; ( ) !
+""")
+_COMPOUND_WORD = re.compile(r"[\w().@/+-]+")
+_COMPOUND = _words("private public user peer network admin operator")  # known beside other known parts alone
+_SENTENCE = _words("""
+    is are was were has have had not must be been to the a an of for and or with by at on it this that your you too
+    failed failure fails invalid incorrect wrong expired required denied device error rejected accepted changed long
+    short missing unknown unsupported contain contains character characters timed refused
+""")  # of an answer in which a switch speaks of passwords and keys
+_VERDICTS = _words("failed failure error denied required incorrect invalid expired accepted rejected")
+_SHOWN_WORDS = _KNOWN | _NUMBERED | _NAMED
+_ALGORITHM = re.compile(
+    r"md5|sha\d{0,3}|aes\d{0,3}|3?des\d{0,3}|cfb\d{0,3}|cbc|ctr|gcm|xpn|hmac|cmac|rsa|dsa|ecdsa|ecdh|ed25519"
+    r"|curve25519|nistp\d{3}|dh|diffie|hellman|group\d{1,2}|chacha20|poly1305|arcfour|rc4|wpa[23]?|psk|eap|peap|tls|ttls"
+    r"|chap|mschap(?:v2)?|pap|v[123]c?|rfc\d{4}"
+)
+_SIZES = frozenset(("1", "2", "64", "96", "128", "160", "192", "224", "256", "384", "512"))
+_ADDRESS = re.compile(r"[0-9a-f.:]{2,39}(?:/\d{1,3})?")
+_HASHES = re.compile(r"(?:md5|sha|hmac|cmac)[\w-]*|cipher|plain|simple|encrypt")
+_PORTS = frozenset(("49", "1645", "1646", "1812", "1813"))
+# Whatever stands before it: a cipher of Huawei's, a hash, the password within an address.
+_SELF_EVIDENT = re.compile(
+    r"(?P<cipher>%\^%#.*%\^%#|%@%@.*%@%@|%\$%\$.*%\$%\$|@%@%.*@%@%)|(?P<hash>[\"']?\$\w{1,3}\$\S+)"
+    r"|[a-z][a-z0-9+]{1,15}://[^/\s:@]{0,200}:(?P<password>[^@\s]{1,200})@",
+    re.DOTALL | re.IGNORECASE,
+)
+# Lines in which a secret has a place and no word before it: how many words are shown from where this ends.
+_PLACES = (
+    (re.compile(r"(?:encrypted )?snmp(?:-server)? (?:(?:trap-?)?host|trap-?receiver) (?:vrf \S+ )?", re.IGNORECASE), 1),
+    (re.compile(r"(?:snmp-server )?snmptrap ", re.IGNORECASE), 0),
+    (re.compile(r"(?:trap2?sink|informsink|createUser)(?: -e \S+)? ", re.IGNORECASE), 1),
+    (re.compile(r"com2sec6? ", re.IGNORECASE), 2),
+    (re.compile(r"trapsess .*?-c "), 0),
+    (re.compile(r"(?:useradd|usermod|sshpass) .{0,400}?-p "), 0),
+)
+_VERSIONS = _words("1 2 3")
+_CHPASSWD = re.compile(r"\b(?:printf '%s\\n'|echo) ['\"]?[a-z_][\w-]{0,31}:(?P<password>\S{1,200}) \| chpasswd")
+_COMMUNITY_MENU = re.compile(r"/snmp community\b")
+# Bodies over several lines: what opens one, what ends it.
+_PEM = re.compile(r"----[- ]BEGIN [\w -]{1,60}----")
+_PEM_END = re.compile(r"----[- ]END [\w -]{1,60}----")
+_PEM_LINE = re.compile(r"[\w+/=]*|<hidden>|[\w-]+: .*")
+_BODY = re.compile(
+    r"certificate (?:(?:ca|self-signed) )?[0-9A-Fa-f]+|(?:\S+ )*(?:public-)?key-code begin"
+    r"|(?:\S+ )*(?:key-string|private-key)",
+    re.IGNORECASE,
+)
+_BODY_ENDS = frozenset(("quit", "exit", "end", "!", "#", ".", "", "public-key-code end", "key-code end"))
+_BODY_LINE = re.compile(r"<hidden>|[0-9A-Fa-f]{2,}(?: [0-9A-Fa-f]{2,})*|[\w+/=:,.-]+")
+_LONG_DUMP = re.compile(
+    r"(?:[0-9A-Fa-f]{8} ){2,}[0-9A-Fa-f]{2,8}|[0-9A-Fa-f]{48,}|(?=\S*[+/=])[A-Za-z0-9+/]{40,}={0,2}"
 )
 
 
@@ -52,23 +153,9 @@ def scrub(text: str) -> str:
     """
     pieces, end = [], 0
     for first, last in _places(text):
-        pieces += [text[end:first], "<hidden>"]
+        pieces += [text[end:first], HIDDEN]
         end = last
     return "".join([*pieces, text[end:]])
-
-
-def _places(text: str) -> list[tuple[int, int]]:
-    """Return where the secrets of a text are, in order, none within another; all are looked for in the text itself.
-
-    What is hidden first would hide from others what they stand behind: a secret may end as their word does.
-    """
-    found = sorted({(m.start(1), -m.end(1), m.start()) for pattern in _SECRETS for m in pattern.finditer(text)})
-    places: list[tuple[int, int]] = []
-    for first, last, word in found:
-        inside = places and places[-1][0] < word < places[-1][1]  # a word within a secret is none of the switch's
-        if (not places or first >= places[-1][1]) and not inside:
-            places.append((first, -last))
-    return places
 
 
 def shown(answer: str, most: int = SHOWN_CHARACTERS) -> str:
@@ -86,3 +173,174 @@ def secrets_in(line: str) -> list[str]:
     if _PROSE.match(line):
         return []
     return [line[first:last] for first, last in _places(line)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """A word of a line and where it begins in the text; `bare` is without quotes and colons, in small letters."""
+
+    text: str
+    start: int
+
+    @property
+    def bare(self) -> str:
+        return self.text.strip("\"':,;.!").lower()
+
+    @property
+    def place(self) -> tuple[int, int]:
+        return self.start, self.start + len(self.text)
+
+    @property
+    def pair(self) -> tuple[str, str] | None:
+        """Return the key and the value of ``key=value`` or ``key:value``, None where it is none."""
+        found = _PAIR.fullmatch(self.text) if self.text[0] not in "\"'" else None
+        return (found[1].strip("{[\"'-").lower(), found[2]) if found else None
+
+    @property
+    def is_before(self) -> bool:
+        return self.pair is None and " " not in self.text and _comes_before(self.bare)
+
+    @property
+    def is_strong(self) -> bool:
+        return _is_strong(self.bare)
+
+
+def _places(text: str) -> list[tuple[int, int]]:
+    """Return where the secrets of a text are, in order, apart from each other."""
+    found: list[tuple[int, int]] = []
+    pem, body, menu = False, False, False
+    for line in _LINE.finditer(text):
+        words = line[0].strip()
+        start = line.start() + line[0].find(words)
+        pem = pem and bool(_PEM_LINE.fullmatch(words))
+        body = body and words.lower() not in _BODY_ENDS and bool(_BODY_LINE.fullmatch(words))
+        if pem or body or _LONG_DUMP.fullmatch(words):
+            found += [(start, start + len(words))] if words else []
+            continue
+        menu = bool(_COMMUNITY_MENU.match(words)) if words.startswith("/") else menu
+        pem = bool(_PEM.match(words))
+        body = bool(_BODY.fullmatch(words))
+        if not (pem or body or _PEM_END.match(words)):
+            found += _places_of(words, start, menu=menu)
+    apart: list[tuple[int, int]] = []
+    for first, last in sorted(found):
+        if apart and first <= apart[-1][1]:
+            apart[-1] = (apart[-1][0], max(last, apart[-1][1]))
+        else:
+            apart.append((first, last))
+    return apart
+
+
+def _places_of(line: str, start: int, *, menu: bool = False) -> Iterator[tuple[int, int]]:
+    """Find the secrets of one line that begins at `start`; `menu` says that it is of RouterOS's SNMP communities."""
+    for found in (*_SELF_EVIDENT.finditer(line), *_CHPASSWD.finditer(line)):
+        at = found.lastgroup or 0
+        yield start + found.start(at), start + found.end(at)
+    words = [_Word(found[0], start + found.start()) for found in _WORD.finditer(line)]
+    if _PROSE.match(line):
+        yield from _of_prose(words)
+    elif not _SHOWN_LINES.match(line):
+        last = len(words) if line.startswith("/") else _first_before(words)
+        for pattern, kept in _PLACES:
+            if placed := pattern.match(line):
+                last = len(words)
+                behind = [word for word in words if word.start >= start + placed.end()][kept:]
+                yield from _behind(behind, strong=True, numbers=_VERSIONS)
+        for word in words:
+            yield from _within(word, menu=menu)
+        if last < len(words):
+            yield from _behind(words[last + 1 :], strong=words[last].is_strong, before=words[last].bare)
+
+
+def _first_before(words: Sequence[_Word]) -> int:
+    """Return the place of the first word that a secret follows; how many words there are, where none is."""
+    before = (at for at, word in enumerate(words) if word.is_before and (at or word.bare != "encrypted"))
+    return next(before, len(words))
+
+
+def _of_prose(words: Sequence[_Word]) -> Iterator[tuple[int, int]]:
+    """Find what follows a password's own word among those that people read."""
+    for word, after in pairwise(words[1:]):
+        if _STRONG.fullmatch(word.bare):
+            yield after.place
+
+
+def _within(word: _Word, *, menu: bool) -> Iterator[tuple[int, int]]:
+    """Find the secret that is a word's value (``key=...``), and those among the words that are quoted in one."""
+    first = word.start
+    value = word.text
+    if pair := word.pair:
+        key, value = pair
+        first += len(word.text) - len(value)
+        if key in {"comment", "description"} or value in {'""', "''", HIDDEN}:
+            return
+        if (menu and key == "name") or (_comes_before(key) and (_is_strong(key) or not _is_known_list(value))):
+            yield first, first + len(value)
+            return
+    if value[0] in "\"'" and " " in value:
+        yield from _places_of(value[1:-1], first + 1)
+
+
+def _behind(
+    words: Sequence[_Word], *, strong: bool, before: str = "", numbers: frozenset[str] = frozenset()
+) -> Iterator[tuple[int, int]]:
+    """Find the secrets behind a word that one follows: all words that are not known to be none.
+
+    Where `strong`, one of them is a secret, so that all are hidden where all are known. `before` is the word itself.
+    """
+    bare = [before, *(word.bare for word in words), ""]
+    spoken = sum(each in _SENTENCE for each in bare) > 1 or (len(words) == 1 and bare[1] in _VERDICTS)
+    unknown = [
+        word
+        for at, word in enumerate(words, start=1)
+        if not (word.text == HIDDEN or (spoken and word.bare in _SENTENCE | _VERDICTS))
+        and not _may_be_shown(bare[at - 1], word.bare, bare[at + 1], numbers)
+    ]
+    hidden = any(word.text == HIDDEN for word in words)
+    for word in words if strong and not (unknown or hidden or spoken) else unknown:
+        yield word.place
+
+
+def _may_be_shown(before: str, word: str, after: str, numbers: frozenset[str]) -> bool:
+    """Return whether a word between two others is none of a secret's."""
+    if not word.isdigit():
+        return before in _NAMED or _is_address(word) or _is_known(word)
+    of_size = word in _SIZES and before.startswith("aes")
+    of_key = len(word) <= 5 and _HASHES.fullmatch(after)
+    of_type = len(word) == 1 and bool(after) and not _is_known(after)
+    return bool(before in _NUMBERED or word in _PORTS or word in numbers or of_size or of_key or of_type)
+
+
+def _is_address(word: str) -> bool:
+    if not _ADDRESS.fullmatch(word):
+        return False
+    with suppress(ValueError):
+        return bool(ip_interface(word))
+    return False
+
+
+def _is_known(word: str) -> bool:
+    """Return whether a word is one of a command line's own, or put together of such."""
+    parts = [part for part in _PARTS.split(word) if part] if len(word) <= _LONGEST_KNOWN else []
+    if word in _SHOWN_WORDS or len(parts) < 2 or not _COMPOUND_WORD.fullmatch(word):
+        return word in _SHOWN_WORDS or bool(_ALGORITHM.fullmatch(word))
+    known = (part in _SHOWN_WORDS | _COMPOUND or _ALGORITHM.fullmatch(part) for part in parts[1:])
+    return _is_known(parts[0]) | (parts[0] in _COMPOUND) and all(
+        ok or part in _SIZES for ok, part in zip(known, parts[1:], strict=True)
+    )
+
+
+def _is_known_list(value: str) -> bool:
+    return all(map(_is_known, value.strip("\"'").lower().split(",")))
+
+
+def _comes_before(word: str) -> bool:
+    """Return whether a secret follows a word."""
+    if len(word) > _LONGEST_KNOWN or _SETTING.fullmatch(word):
+        return False
+    return any(map(_BEFORE.fullmatch, _PARTS.split(word)))
+
+
+def _is_strong(word: str) -> bool:
+    """Return whether at least one of the words that follow is a secret."""
+    return bool(_STRONG.fullmatch(_PARTS.split(word)[-1]))

@@ -9,6 +9,7 @@ import numpy as np
 
 from tagloom.errors import Finding, InputError
 from tagloom.platforms.factory import factory
+from tagloom.platforms.secrets import scrub
 from tagloom.records.findings import ForeignLine
 from tagloom.render.command_line import command_line, parse_configuration
 from tagloom.render.console_text import concealing_lines
@@ -84,7 +85,7 @@ def read_text(platform: Platform, text: str, where: str, ports: Collection[int])
         state,
         tuple(findings),
         tuple(
-            ForeignLine(where, line.number, line.block, line.text)
+            ForeignLine(where, line.number, scrub(line.block), scrub(line.text))
             for line in sorted({line.number: line for line in unknown}.values(), key=lambda each: each.number)
         ),
         None if parsed.refused is None else tuple(_finding(line, where) for line in parsed.refused),
@@ -124,7 +125,7 @@ def _vlans_of(state: SwitchState, ports: Collection[int]) -> set[int]:
 
 def _finding(line: UnknownLine, where: str) -> Finding:
     return Finding(
-        f"{where}:{line.number}  {line.block or 'configuration'}",
+        f"{where}:{line.number}  {scrub(line.block) or 'configuration'}",
         "a line the switch takes" if line.answer else "a line tagloom knows",
-        repr(line.text) + (f" ({' '.join(line.answer.split())})" if line.answer else ""),
+        repr(scrub(line.text)) + (f" ({' '.join(scrub(line.answer).split())})" if line.answer else ""),
     )
