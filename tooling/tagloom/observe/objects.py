@@ -102,7 +102,7 @@ PORTS = _wanted("sysUpTime", _NAMES, _COUNTERS)  # the same with the ports' name
 LEARNED = _wanted(  # addresses by port
     "sysUpTime", _NAMES, "dot1dBasePortIfIndex dot1qPvid", "dot1qVlanFdbId", *_LEARNED_TABLES
 )
-LINKS = _wanted(f"{_SYSTEM_NAMES} {' '.join(_CHASSIS)}", _NAMES, _AGGREGATED, *_LLDP_TABLES)
+LINKS = _wanted(f"{_SYSTEM_NAMES} {' '.join(_CHASSIS)}", _NAMES, "ifOperStatus", _AGGREGATED, *_LLDP_TABLES)
 NETWORK = _wanted(  # what adopt takes over: models, cabling, learnt addresses, spanning tree
     f"{_SYSTEM_NAMES} {' '.join((*_CHASSIS, *_SPANNING))}",
     _NAMES,

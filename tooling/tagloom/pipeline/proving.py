@@ -8,11 +8,12 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from tagloom import platforms
+from tagloom.errors import Finding
 from tagloom.platforms.port_names import channel_name
 from tagloom.records.fabric_pair import shared_part
 from tagloom.records.switch_state import FlowControl, dead_states
 from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
-from tagloom.render import lines_of, parse, read_text
+from tagloom.render import lines_of, parse, parse_configuration, read_text
 from tagloom.rollout import ProofServices
 from tagloom.verify import (
     Plan,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from tagloom.records.detours import Detour
-    from tagloom.records.fabric import Fabric
+    from tagloom.records.fabric import Fabric, Switch
     from tagloom.records.fabric_pair import Place, TransientTag
     from tagloom.records.findings import Findings
     from tagloom.records.lines import Lines
@@ -105,14 +106,19 @@ def _prove_whole_texts(
 ) -> tuple[FabricState, Findings]:
     state = dead_states(fabric)
     readings: list[Reading] = []
+    missing: list[Finding] = []
     for switch, ports in zip(fabric.switches, fabric.used_ports, strict=True):
         if switch.up:
-            readings.append(read_text(platforms.of(switch), texts[switch.name], switch.name, ports))
-            state[switch.name] = readings[-1].state
+            reading = read_text(platforms.of(switch), texts[switch.name], switch.name, ports)
+            if reading.further_ports:
+                missing.append(_missing_ports(switch, reading.further_ports))
+                reading = replace(reading, state=parse_configuration(platforms.of(switch), texts[switch.name]).state)
+            readings.append(reading)
+            state[switch.name] = reading.state
     state = {switch.name: state[switch.name] for switch in fabric.switches}
     proof = judge(fabric, state)
     unknown = tuple(line for reading in readings for line in reading.unknown_lines)
-    found = tuple(finding for reading in readings for finding in reading.findings)
+    found = (*missing, *(finding for reading in readings for finding in reading.findings))
     untrusted = () if trust_foreign else tuple(line.finding() for line in unknown)
     refused = [reading.refused for reading in readings if reading.refused is not None]
     return state, replace(
@@ -122,6 +128,13 @@ def _prove_whole_texts(
         paste_order=not any(refused) if len(refused) == len(readings) else None,
         paste_refused=tuple(chain.from_iterable(refused)),
     )
+
+
+def _missing_ports(switch: Switch, names: Sequence[str]) -> Finding:
+    """Find that a text configures ports that the fabric file's model lacks: of them no proof holds."""
+    model = platforms.with_ports(switch.model, (*platforms.of(switch).port_names, *names))
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return Finding(f"{switch.name}: model", f"{model}, in the fabric file", f"{switch.model}, without {names[0]}{more}")
 
 
 def proof_services(

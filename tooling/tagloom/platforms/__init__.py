@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from tagloom.platforms.family import Firmware, family, variables
+from tagloom.platforms.layouts import PortNames, described_as, names_of_ports
 from tagloom.platforms.own_port_names import own_port_names
 from tagloom.platforms.sources import sources_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from tagloom.platforms.sources import Source
     from tagloom.platforms.words import Templates
@@ -37,13 +38,28 @@ class PortWatts:
     like: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """One of the layouts of a page whose models have different ports: how a switch that has it is known."""
+
+    sys_object_id: tuple[str, ...] = ()
+    calls_itself: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, raw: Mapping[str, Any]) -> Layout:
+        """Return the layout of a page."""
+        return cls(tuple(raw.get("sys_object_id", ())), tuple(raw.get("calls_itself", ())))
+
+
 @dataclass(frozen=True, eq=False)
 class Platform:
     """What tagloom must know of a model; everything firmware may differ in is data here.
 
     `grammar` names the command line family (a file in `grammars/`), "" where tagloom cannot write one; `firmware` says
     what of it this switch's firmware has otherwise than by default. Ports are numbered from 1: the `physical_ports`
-    first, then the port-channels, whose names are the last of `port_names`.
+    first, then the port-channels, whose names are the last of `port_names`. `further_names` are those of ports that
+    other machines of the model have, numbered behind them: of `further_channels` port-channels first, then of units of
+    a stack, modules and `layouts`.
     `sys_object_id` lists the SNMP object ids the model answers with, `calls_itself` regular expressions of what it
     says of itself in `show system`, `show version` and sysDescr.
     `group_entries` says whether a static entry for the broadcast address narrows a VLAN's flood: proven (seen on a
@@ -74,6 +90,9 @@ class Platform:
     sources: dict[str, Source] = field(default_factory=dict)
     firmware: Firmware = ()
     templates: Templates = ()  # the operator's own, which go before tagloom's
+    further_names: tuple[str, ...] = ()
+    further_channels: int = 0
+    layouts: dict[str, Layout] = field(default_factory=dict)
 
     @property
     def ports(self) -> int:
@@ -198,6 +217,11 @@ class Platform:
     def _port_numbers(self) -> dict[str, int]:
         return {name.lower(): number for number, name in enumerate(self.port_names, start=1)}
 
+    @cached_property
+    def further_by_name(self) -> dict[str, str]:
+        """Map names of ports that only other machines of the model have, in small letters, to themselves."""
+        return {name.lower(): name for name in self.further_names}
+
     def port_number(self, text: str) -> int | None:
         """Read a port in the model's own words, or a bare gN taken everywhere; None where there is no such port.
 
@@ -212,7 +236,8 @@ class Platform:
 
     def port_name(self, number: int) -> str:
         """Write a port number (from 1) in the model's own words."""
-        return self.port_names[number - 1]
+        further = number - 1 - len(self.port_names)
+        return self.port_names[number - 1] if further < 0 else self.further_names[further]
 
 
 @cache
@@ -263,30 +288,28 @@ def said_of(key: str, models: Iterable[str]) -> str:
     return "; ".join(dict.fromkeys([*lines, *([f"not known of {', '.join(unknown)}"] if unknown else [])]))
 
 
-def _watts(raw: Mapping[str, Any], source: Source) -> PortWatts:
+def _watts(raw: Mapping[str, Any], source: Source, units: int) -> PortWatts:
+    """Return the power of a model, of a stack its units' together."""
     if like := str(raw.get("like", "")):
         measured = load(like).watts
         assert measured is not None  # noqa: S101 - a test reads all pages
-        return replace(measured, source=f"{source.kind}: {source.text}", like=like)
-    return PortWatts(raw["base"], dict(raw["per_port"]), source.text)
+        base = units * measured.base_watts
+        return replace(measured, base_watts=base, source=f"{source.kind}: {source.text}", like=like)
+    return PortWatts(units * raw["base"], dict(raw["per_port"]), source.text)
 
 
 @cache
 def load(model: str, firmware: Firmware = (), templates: Templates = ()) -> Platform:
     """Read a model's page. Raises KeyError where there is none, or no such variable or choice of firmware.
 
-    ``linux-bridge:lan1-4,wan`` is the model whose ports have these names, where the page leaves that to the machine.
+    ``linux-bridge:lan1-4,wan`` is the model whose ports have these names, where the page leaves that to the machine;
+    of others `layouts` says what may stand behind the colon.
     """
     page, named, own = model.partition(":")
     if page not in models():
         raise KeyError(model)
-    raw: dict[str, Any] = yaml.load(
-        (files("tagloom.platforms") / f"{page}.yml").read_text("utf-8"), Loader=yaml.CSafeLoader
-    )
-    names = _port_names(raw, own, named=bool(named))
-    physical = len(names)
-    if channels := raw.get("port_channels"):
-        names.extend(channels["name"].format(n=n) for n in range(1, channels["count"] + 1))
+    raw = _page(page)
+    names = _port_names(raw, own if named else None)
     watts, grammar, sources = raw.get("watts"), raw.get("grammar", ""), sources_of(raw)
     if grammar:
         family(grammar, firmware)
@@ -295,16 +318,16 @@ def load(model: str, firmware: Firmware = (), templates: Templates = ()) -> Plat
         title=raw["title"],
         grammar=grammar,
         netmiko_driver=raw.get("netmiko_driver", ""),
-        port_names=tuple(names),
+        port_names=(*names.physical, *names.channels),
         max_vlans=raw["limits"]["vlans"],
         max_vlan_id=raw["limits"]["vlan_id"],
         mac_table=raw["limits"]["mac_table"],
         eee=raw["eee"],
-        watts=_watts(watts, sources["watts"]) if watts else None,
+        watts=_watts(watts, sources["watts"], names.units) if watts else None,
         group_entries=raw["group_entries"],
         pvid_is_membership=raw.get("pvid_is_membership", False),
         floods_by_port=raw.get("floods_by_port", False),
-        physical_ports=physical,
+        physical_ports=len(names.physical),
         sys_object_id=tuple(raw.get("sys_object_id", ())),
         calls_itself=tuple(raw.get("calls_itself", ())),
         toggle_seconds=raw.get("toggle_seconds", {}),
@@ -312,15 +335,47 @@ def load(model: str, firmware: Firmware = (), templates: Templates = ()) -> Plat
         sources=sources,
         firmware=firmware,
         templates=templates,
+        further_names=(*names.further_channels, *names.further),
+        further_channels=len(names.further_channels),
+        layouts={name: Layout.of(layout) for name, layout in raw.get("layouts", {}).items()},
     )
 
 
-def _port_names(raw: dict[str, Any], own: str, *, named: bool) -> list[str]:
-    """Return the physical ports' names: the machine's own where they are given, else the page's."""
-    if named:
-        try:
-            return list(own_port_names(own if raw.get("ports_are_named_by_the_machine") else ""))
-        except ValueError as error:
-            raise KeyError(str(error)) from None
-    runs = [(block["name"], range(block["first"], block["first"] + block["count"])) for block in raw["ports"]]
-    return [name.format(n=n) for name, numbers in runs for n in numbers]
+@cache
+def of_all_ports(platform: Platform) -> Platform:
+    """Return the platform of a machine that has every port known of the model: what texts name can be read by it."""
+    own, channels = platform.port_names[: platform.physical_ports], platform.port_names[platform.physical_ports :]
+    more = platform.further_channels
+    physical = (*own, *platform.further_names[more:])
+    names = (*physical, *channels, *platform.further_names[:more])
+    return replace(platform, port_names=names, physical_ports=len(physical), further_names=(), further_channels=0)
+
+
+def with_ports(model: str, names: Collection[str]) -> str:
+    """Return how to write a model whose switch has these ports, in the model's own words.
+
+    >>> with_ports("powerconnect-5548", ["gi1/0/1", "gi2/0/1"])
+    'powerconnect-5548:units=2'
+    """
+    page = page_of(model)
+    if set(names) <= set(load(model).port_names) or _page(page).get("ports_are_named_by_the_machine"):
+        return model
+    described = described_as(_page(page), names)
+    return f"{page}:{described}" if described else page
+
+
+@cache
+def _page(page: str) -> dict[str, Any]:
+    text = (files("tagloom.platforms") / f"{page}.yml").read_text("utf-8")
+    found: dict[str, Any] = yaml.load(text, Loader=yaml.CSafeLoader)
+    return found
+
+
+def _port_names(raw: Mapping[str, Any], named: str | None) -> PortNames:
+    """Return the ports' names: the machine's own where they are given, else the page's. Raises KeyError."""
+    try:
+        if named is not None and raw.get("ports_are_named_by_the_machine"):
+            return PortNames(own_port_names(named), ())
+        return names_of_ports(raw, named)
+    except ValueError as error:
+        raise KeyError(str(error)) from None

@@ -16,7 +16,18 @@ KINDS = {
     "assumed": "nobody is known to have said it of this model",
 }
 LIMITS = ("vlans", "vlan_id", "mac_table")
-SAID = ("ports", "port_channels", *LIMITS, "eee", "watts", "toggle_seconds", "latency_seconds")
+SAID = (
+    "ports",
+    "units",
+    "modules",
+    "layouts",
+    "port_channels",
+    *LIMITS,
+    "eee",
+    "watts",
+    "toggle_seconds",
+    "latency_seconds",
+)
 
 
 @dataclass(frozen=True, slots=True)

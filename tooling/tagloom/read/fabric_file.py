@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError
+from tagloom.platforms.layouts import RULE as LAYOUTS
 from tagloom.platforms.own_port_names import RULE
 from tagloom.platforms.spanning import without_port_spanning_tree
 from tagloom.platforms.words import read_templates
@@ -234,7 +235,9 @@ class _Reader:
             self._unknown_models.add(model)
             if platforms.page_of(model) in platforms.models():
                 page = platforms.load(platforms.page_of(model))
-                self.find(path, RULE if page.is_shell else f"{page.model}, whose ports have names", repr(model))
+                self.find(
+                    path, RULE if page.is_shell else f"{page.model}, whose ports have names; {LAYOUTS}", repr(model)
+                )
                 return
             near = nearest_name(model, platforms.models())
             self.find(path, f"one of {', '.join(platforms.models())}{near}", repr(model))

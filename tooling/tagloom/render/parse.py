@@ -11,6 +11,7 @@ from tagloom.errors import Finding, InputError
 from tagloom.platforms.factory import factory
 from tagloom.platforms.secrets import scrub
 from tagloom.records.findings import ForeignLine
+from tagloom.render.all_ports import further_ports, with_further_ports
 from tagloom.render.command_line import command_line, parse_configuration
 from tagloom.render.console_text import concealing_lines
 from tagloom.render.parsed import Parsed, UnknownLine
@@ -28,7 +29,8 @@ class Reading:
     """What a text says of a switch, as a proof takes it.
 
     `findings` are the lines in which it fails whatever the rest says; `unknown_lines` those that may change forwarding
-    and that nobody knows; `refused` the lines that a switch in its factory default would refuse, pasted them in this
+    and that nobody knows; `further_ports` those that the model lacks, and behind whose own they are numbered in the
+    state; `refused` the lines that a switch in its factory default would refuse, pasted them in this
     order (None where the text is no list of lines).
     """
 
@@ -36,6 +38,7 @@ class Reading:
     findings: tuple[Finding, ...] = ()
     unknown_lines: tuple[ForeignLine, ...] = ()
     refused: tuple[Finding, ...] | None = ()
+    further_ports: tuple[str, ...] = ()
 
 
 def read_state(
@@ -56,10 +59,12 @@ def read_state(
 def read_text(platform: Platform, text: str, where: str, ports: Collection[int]) -> Reading:
     """Read a text that is to be proven: every line of it is understood, known to be harmless, or named.
 
-    `where` names the switch, `ports` are the fabric's.
+    `where` names the switch, `ports` are the fabric's. Ports that other machines of the model have are read too.
     """
     try:
         parsed = parse_configuration(platform, text)
+        if further := further_ports(platform, parsed):
+            parsed = with_further_ports(platform, text)
     except InputError as error:
         return Reading(factory(platform).freeze(), _unreadable(error, where), (), None)
     state, vlans, speech = parsed.state, _vlans_of(parsed.state, ports), command_line(platform)
@@ -89,6 +94,7 @@ def read_text(platform: Platform, text: str, where: str, ports: Collection[int])
             for line in sorted({line.number: line for line in unknown}.values(), key=lambda each: each.number)
         ),
         None if parsed.refused is None else tuple(_finding(line, where) for line in parsed.refused),
+        further,
     )
 
 

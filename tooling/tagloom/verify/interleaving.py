@@ -106,6 +106,9 @@ class InterleavingModel(NamedTuple):
     event_ports: NDArray[np.uint64]
 
 
+_FEWER = "name the ports that you use behind the model in the fabric file, as powerconnect-5548:gi1/0/1-24,gi2/0/1-24"
+
+
 def interleaving(
     fabric: Fabric, before: FabricState, lines: Mapping[str, Lines], *, entries: bool = True
 ) -> InterleavingModel:
@@ -117,7 +120,9 @@ def interleaving(
     word has bits.
     """
     if max(fabric.ports, default=0) > WIDEST:
-        raise PlanError(f"waves are proven for switches of at most {WIDEST} ports", f"{max(fabric.ports)} ports")
+        raise PlanError(
+            f"waves are proven for switches of at most {WIDEST} ports", f"{max(fabric.ports)} ports", _FEWER
+        )
     states = [before[switch.name] for switch in fabric.switches]
     sent = [lines.get(switch.name, _NO_LINES) for switch in fabric.switches]
     effects = _Effects(
