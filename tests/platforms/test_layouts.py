@@ -20,10 +20,13 @@ DELL = "1.3.6.1.4.1.674.10895."
         ("powerconnect-6248:modules", 52, "1/g1", "1/xg4", "ch8"),
         ("powerconnect-6224:units=2", 48, "1/g1", "2/g24", "ch8"),
         ("powerconnect-7048:units=12", 576, "Gi1/0/1", "Gi12/0/48", "Po8"),
-        ("n-series:N4032", 34, "Te1/0/1", "Te1/1/8", "Po8"),
+        ("n-series:N4032", 24, "Te1/0/1", "Te1/0/24", "Po8"),
+        ("n-series:N4032,modules", 44, "Te1/0/1", "Te1/2/8", "Po8"),
+        ("cisco-sg300-28:SG500X-24,units=2", 56, "gi1/1/1", "te2/1/4", "Po8"),
+        ("cisco-sg350-28:SG350X-48", 52, "gi1/0/1", "te1/0/4", "Po8"),
         ("n-series:n2048,N2024", 76, "Gi1/0/1", "Te2/0/2", "Po8"),
         ("n-series:lags=64", 50, "Gi1/0/1", "Te1/0/2", "Po64"),
-        ("n-series:N4032,units=2,lags=9", 68, "Te1/0/1", "Te2/1/8", "Po9"),
+        ("n-series:N4032,units=2,lags=9", 48, "Te1/0/1", "Te2/0/24", "Po9"),
         ("hpe-5130-24g-4sfp:units=2", 56, "GE1/0/1", "XGE2/0/28", "XGE2/0/28"),
         ("huawei-s5731-s24t4x:units=2", 56, "GE0/0/1", "XGE1/0/4", "XGE1/0/4"),
         ("cisco-cbs350-24t-4x:units=4", 112, "gi1/0/1", "te4/0/4", "Po8"),
@@ -95,6 +98,7 @@ def test_a_model_is_written_with_the_ports_that_its_switch_has(model, names, des
         ("Dell EMC Networking N4064F, 6.6.0.13", ("n-series:N4064",)),
         ("Dell EMC Networking N1524P, 6.6.4.9, Linux 3.6.5", ("n-series:N1524",)),
         ("Machine Type: Dell Networking N2048P", ("n-series",)),
+        ("SG500X-24 24-Port Gigabit with 4-Port 10-Gigabit Stackable Managed Switch", ("cisco-sg300-28:SG500X-24",)),
         ("Dell EMC Networking N2128PX-ON, 6.6.3.10", ()),
         ("Dell EMC Networking N2248X-ON, 6.6.3.10", ()),
         ("Dell EMC Networking N3132PX-ON, 6.6.3.10", ()),
@@ -104,6 +108,11 @@ def test_a_model_is_written_with_the_ports_that_its_switch_has(model, names, des
 )
 def test_a_switch_is_of_the_layout_that_it_names_and_of_none_where_its_ports_are_not_known(said, models):
     assert by_text(said).models == models
+
+
+def test_a_model_that_does_not_stack_has_no_units():
+    assert not platforms.is_model("cisco-sg300-28:units=2")
+    assert platforms.with_ports("cisco-sg300-28", ["gi2/1/28"]) == "cisco-sg300-28:SG500-28,units=2"
 
 
 def test_a_switch_of_another_layout_is_another_model():

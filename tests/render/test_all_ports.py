@@ -11,7 +11,7 @@ from tagloom.render.parse import read_text
 ACCESS = "switchport access vlan 10\nexit\n"
 STACKS = [  # model, the same with its ports, text, ports in VLAN 10
     ("n-series", "units=3,lags=22", f"vlan 10\nexit\ninterface Gi3/0/1\n{ACCESS}interface port-channel 22\n{ACCESS}"),
-    ("n-series", "N4032", f"vlan 10\nexit\ninterface Te1/0/24\n{ACCESS}interface Fo1/1/1\n{ACCESS}"),
+    ("n-series", "N4032,modules", f"vlan 10\nexit\ninterface Te1/0/24\n{ACCESS}interface Fo1/1/1\n{ACCESS}"),
     ("powerconnect-7048", "units=2,modules", f"vlan 10\nexit\ninterface Gi2/0/1\n{ACCESS}interface Te1/1/1\n{ACCESS}"),
     ("powerconnect-8024", "units=2", f"vlan 10\nexit\ninterface Te1/0/1\n{ACCESS}interface Te2/0/24\n{ACCESS}"),
     (
@@ -31,6 +31,11 @@ STACKS = [  # model, the same with its ports, text, ports in VLAN 10
             "vlan database\nvlan 10\nexit\ninterface GigabitEthernet1/0/1\n switchport access vlan 10\n!\n"
             "interface TenGigabitEthernet2/0/2\n switchport access vlan 10\n!\n"
         ),
+    ),
+    (
+        "cisco-sg300-28",
+        "SG500-28,units=2",
+        f"vlan database\nvlan 10\nexit\ninterface gigabitethernet1/1/28\n{ACCESS}interface gi2/1/1\n{ACCESS}",
     ),
     (
         "hpe-5130-24g-4sfp",

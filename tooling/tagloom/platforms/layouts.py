@@ -13,6 +13,7 @@ What differs from the page stands behind the model's name, with commas between:
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby, product
 from typing import TYPE_CHECKING, Any
@@ -76,8 +77,9 @@ def described_as(page: Mapping[str, Any], names: Collection[str]) -> str:
     modules = ["", "modules"] if page.get("modules") else [""]
     for parts in product(modules, stacks, ["", *_layouts(page)]):
         words = [part for part in reversed(parts) if part]
-        if set(wanted) <= set(_Described.read(page, ",".join(words) if words else None).names(page)):
-            return ",".join([*words, *more])
+        with suppress(ValueError):  # of a model that does not stack
+            if set(wanted) <= set(_Described.read(page, ",".join(words) if words else None).names(page)):
+                return ",".join([*words, *more])
     return ",".join([*_runs(wanted), *more])
 
 
@@ -117,13 +119,16 @@ class _Described:
         """Return the names of the physical ports, in order."""
         if self.ports:
             return self.ports
-        found: list[str] = []
+        found: dict[str, None] = {}
         for unit, layout in zip(_units(page), self.units, strict=False):
-            found += _of_blocks(_layouts(page)[layout] if layout else page["ports"], unit)
-            found += _of_blocks(page.get("modules", ()) if self.modules else (), unit)
+            own = dict.fromkeys(_of_blocks(_layouts(page)[layout] if layout else page["ports"], unit))
+            own |= dict.fromkeys(_of_blocks(page.get("modules", ()) if self.modules else (), unit))
+            if not found.keys().isdisjoint(own):  # a model that does not stack has the same names on every unit
+                raise ValueError(RULE)
+            found |= own
         if len(found) > MOST_PORTS:
             raise ValueError(RULE)
-        return tuple(dict.fromkeys(found))
+        return tuple(found)
 
 
 def _is_count(text: str, most: int) -> bool:
