@@ -6,16 +6,26 @@ import pytest
 
 from fabrics import ROOT
 from loopback import V3, served, snmp, switch
+from tagloom import platforms
 from tagloom.errors import DeviceError
 from tagloom.lab import process
+from tagloom.lab.device import Quirks
 from tagloom.lab.directory import Order
 from tagloom.lab.mib import Neighbour as FarEnd
+from tagloom.lab.mib import switch_mac
 from tagloom.observe import cabling_of, differences, next_agents
+from tagloom.observe.chassis import with_one_id_each
 from tagloom.observe.discover import discover
+from tagloom.observe.interpret import no_switch
+from tagloom.observe.network import edge_ports, read_switches
+from tagloom.observe.objects import COLUMNS, LINKS
+from tagloom.observe.stations import kind_of
 from tagloom.read import format_fabric, read_fabric
 from tagloom.read.fabric_file import parse_fabric
 from tagloom.records.fabric import Link, Switch
-from tagloom.records.observation import Neighbour, Observation
+from tagloom.records.observation import Neighbour, Observation, Vlans
+from tagloom.records.switch_state import SwitchEditor
+from tagloom.units import format_mac
 
 
 def cables(fabric):
@@ -146,8 +156,217 @@ def test_one_end_is_enough_and_two_neighbours_at_one_port_are_named():
     assert found.complaints == (
         "s2:g3: s0 calls its end 'not a port'",
         "s2:g4: leads back to the same switch",
-        "s0:g2: more than one neighbour; only the first is kept",
+        (
+            "s0:g2: more than one neighbour, s1:g2 and s2:g2; only the first is kept, and links in the fabric "
+            "file settles it, as --against"
+        ),
     )
+
+
+PLANNED = """
+name: pair
+model: mikrotik-crs326-24g-2s
+switches: {s1: {}, s2: {}}
+hosts: {n1: {switch: s1, port: ether5, mac: ["02:1e:c9:00:00:01", "02:1e:c9:00:00:07"]}}
+links: [["s1:ether2", "s2:ether1"]]
+"""
+PVE = "Debian GNU/Linux 12 (bookworm) Linux 6.5.11-pve #1 SMP x86_64"
+
+
+def station(port, number, far_port="eno1", name="", **more):
+    mac = 0x021E_C900_0000 + number
+    host = Neighbour(port, f"mac 02:1e:c9:00:00:{number:02x}", far_port, name, bridge=False, port_mac=mac)
+    return replace(host, **more)
+
+
+def seen_by(*neighbours, plan=None, far=()):
+    """Give the cabling of two RouterOS switches, s1 with these neighbours."""
+    seen = {"a": observed("s1", *neighbours), "b": observed("s2", *far)}
+    return cabling_of("x", seen, dict.fromkeys(seen, "mikrotik-crs326-24g-2s"), {}, plan)
+
+
+@pytest.mark.parametrize(
+    ("port", "description", "found"),
+    [
+        ("ether1", "", (1, ())),
+        ("bridge/ether1", "", (1, ())),
+        ("bridge1/bond1/ether1", "", (1, ())),
+        ("bridge/sfp-sfpplus2", "", (26, ())),
+        (
+            "port-0001",
+            "ether1",
+            (1, ("s1:ether2: s2 calls its end 'port-0001', described as 'ether1': taken to be ether1",)),
+        ),
+        (
+            "49",
+            "bridge/ether1",
+            (1, ("s1:ether2: s2 calls its end '49', described as 'bridge/ether1': taken to be ether1",)),
+        ),
+        (
+            "ether1",
+            "ether7",
+            (
+                1,
+                (
+                    (
+                        "s1:ether2: s2 calls its end 'ether1', described as 'ether7': ether1 or ether7; the first is "
+                        "taken, and links in the fabric file settles it, as --against"
+                    ),
+                ),
+            ),
+        ),
+        ("bridge/5", "to rack 7", (None, ("s1:ether2: s2 calls its end 'bridge/5', described as 'to rack 7'",))),
+    ],
+)
+def test_a_far_port_is_known_by_its_id_its_path_or_its_description(port, description, found):
+    cabling = seen_by(Neighbour(2, "b", port, "s2", far_description=description))
+    assert ([link.b_port for link in cabling.fabric.links] or [None], cabling.complaints) == ([found[0]], found[1])
+
+
+def test_what_the_far_switch_sees_settles_how_its_port_is_called():
+    """s2 sees s1's ether2 at its ether7: that is certain, whatever s2 calls the port."""
+    for called in ({"far_port": "49"}, {"far_port": "ether1", "far_description": "ether7"}):
+        cabling = seen_by(Neighbour(2, "b", **called), far=(Neighbour(7, "a", "bridge/ether2"),))
+        assert [(x.a_port, x.b_port) for x in cabling.fabric.links] == [(2, 7)]
+        assert cabling.complaints == ()
+    cabling = seen_by(Neighbour(2, "b", "49"), far=(Neighbour(7, "a", "uplink"),))
+    assert [(x.a_port, x.b_port) for x in cabling.fabric.links] == [(2, 7)]
+    assert cabling.complaints == (
+        (
+            "s1:ether2: s2 calls its end '49'; taken to be s2:ether7, which is the only other port of the two switches "
+            "that is not named ('uplink')"
+        ),
+    )
+    cabling = seen_by(
+        Neighbour(2, "b", "49"), Neighbour(3, "b", "50"), far=(Neighbour(7, "a", "x"), Neighbour(8, "a", "y"))
+    )
+    assert (cabling.fabric.links, len(cabling.complaints)) == ((), 4)
+
+
+def test_two_stations_at_one_port_are_one_host_with_both_addresses_and_named():
+    """A management controller on the host's own port, whose chassis id is the higher one or the lower one."""
+    for numbers in ((1, 7), (7, 1)):
+        one, other = station(5, numbers[0], name="n1"), station(5, numbers[1], "NIC", "bmc1")
+        cabling = seen_by(one, other)
+        assert [(h.name, h.port, len(h.macs)) for h in cabling.fabric.hosts] == [("n1", 5, 2)]
+        [words] = cabling.complaints
+        assert "2 stations at one port, n1 (02:1e:c9" in words
+        assert "bmc1 (02:1e:c9" in words
+        assert "hosts.n1.mac" in words
+        settled = seen_by(one, other, plan=parse_fabric(PLANNED, "plan"))
+        assert (settled.complaints, settled.fabric.hosts[0].name) == ((), "n1")
+    [words] = seen_by(station(5, 1, name="n1"), station(5, 9, name="n9"), plan=parse_fabric(PLANNED, "plan")).complaints
+    assert "n9 (02:1e:c9:00:00:09)" in words
+    card = replace(station(5, 1, "x"), chassis="mac 02:1e:c9:00:00:01", name="")
+    assert [h.macs for h in seen_by(station(5, 1, name="n1"), card).fabric.hosts] == [(0x021E_C900_0001,)]
+    [words] = seen_by(Neighbour(2, "b", "ether1"), station(2, 1, name="n1")).complaints
+    assert words == "s1:ether2: a switch and the host n1 02:1e:c9:00:00:01 at one port; only the link is kept"
+
+
+def test_a_host_without_an_address_of_its_port_is_named():
+    cabling = seen_by(
+        station(5, 1, name="n1", port_mac=None), station(6, 2, name="n2", port_mac=None, chassis="local x")
+    )
+    assert [h.name for h in cabling.fabric.hosts] == ["n1"]
+    assert cabling.complaints == (
+        (
+            "s1:ether5: n1 (02:1e:c9:00:00:01) announces no MAC address of its port: its chassis id, "
+            "02:1e:c9:00:00:01, is taken"
+        ),
+        "s1:ether6: n2 announces no MAC address: add it to hosts, with its mac",
+    )
+
+
+# enabled and supported capabilities, system, port; whether it is read as a switch, and what the doubt says
+ANNOUNCED = [
+    (b"\x28\0", None, "", "Gi1/0/12", True, ""),
+    (b"\x01\0", b"\x29\0", "", "Gi1/0/12", False, ""),
+    (None, None, "", "Gi1/0/12", True, "no capabilities"),
+    (b"", None, "", "Gi1/0/12", True, "no capabilities"),
+    (b"\0\0", b"\0\0", "", "", True, "no capabilities"),
+    (b"\0\0", None, "", "eno1", False, "no capabilities"),
+    (None, None, PVE, "lan1", False, "no capabilities"),
+    (b"\x20\0", None, PVE, "eno1", False, "announces Bridge, but describes itself as 'Debian GNU/Linux"),
+    (b"\x28\0", b"\x39\0", "Ubuntu 22.04.4 LTS Linux 5.15.0-101-generic", "ens18", False, "announces Bridge"),
+    (b"\x20\0", None, "Debian GNU/Linux 12 Linux 6.1", "swp5", True, "announces Bridge"),
+    (b"\x20\0", None, "VMware ESXi 7.0.3 Releasebuild-1", "vmnic0", False, "announces Bridge"),
+    (b"\x28\0", None, "", "enp3s0f1", False, "calls its port 'enp3s0f1'"),
+    (b"\x28\0", None, "Dell Networking N2048, 6.3.3.7, Linux 3.7.10", "Gi1/0/1", True, ""),
+    (b"\x28\0", None, "Cumulus Linux version 3.7.6 running on Dell S4048", "swp1", True, ""),
+    (b"\x24\0", None, "IP Phone", "PC port", False, "announces Telephone beside Bridge"),
+    (b"\x08\0", b"\x28\0", "", "Gi1/0/12", True, "it can bridge, but announces Router alone"),
+    (b"\x08\0", b"\x28\0", PVE, "eno1", False, ""),
+]
+
+
+@pytest.mark.parametrize(("enabled", "supported", "system", "port", "bridge", "doubt"), ANNOUNCED)
+def test_a_neighbour_is_a_switch_or_a_host_by_what_it_announces_or_in_doubt(
+    enabled, supported, system, port, bridge, doubt
+):
+    station = Neighbour(5, "mac 02:1e:c9:00:00:09", port, "x", system)
+    assert kind_of(station, enabled, supported)[0] is bridge
+    assert doubt in kind_of(station, enabled, supported)[1]
+    assert bool(doubt) is bool(kind_of(station, enabled, supported)[1])
+
+
+def test_a_host_that_bridges_is_a_host_until_it_is_read_as_a_switch_and_the_file_settles_it():
+    doubted = station(5, 1, name="n1", doubt="it announces Bridge, but describes itself as 'Debian'")
+    assert list(next_agents([observed("s1", doubted)], (), 161)) == ["mac 02:1e:c9:00:00:01"]
+    cabling = seen_by(doubted)
+    assert [h.name for h in cabling.fabric.hosts] == ["n1"]
+    [words] = cabling.complaints
+    assert words.startswith(
+        "s1:ether5: n1 (02:1e:c9:00:00:01) is read as a host, and may be a switch: it announces Bridge"
+    )
+    assert "hosts.n1.switch and .port, or links" in words
+    plan = parse_fabric(PLANNED, "plan")
+    assert seen_by(doubted, plan=plan).complaints == ()
+    for read_as_switch in (True, False):
+        other = replace(doubted, port=2, bridge=read_as_switch)
+        found = seen_by(other, plan=plan)
+        assert (found.fabric.hosts, found.complaints) == ((), ())
+        assert bool(seen_by(other).fabric.hosts) is not read_as_switch
+
+
+def test_a_host_that_bridges_is_adopted_as_a_host_and_named_as_the_host_beside_its_controller():
+    plan = replace(parse_fabric(PLANNED, "plan"), hosts=())
+    state = {s.name: SwitchEditor.blank(26).freeze() for s in plan.switches}
+    bridging = station(5, 1, name="pve1", doubt="it announces Bridge, but describes itself as 'Debian'")
+    learned = Vlans(learned={(1, bridging.port_mac): 5, (1, 0x021E_C900_0007): 5})
+    seen = {"s1": replace(observed("s1", station(5, 7, "NIC", "bmc1"), bridging), vlans=learned), "s2": observed("s2")}
+    edge = edge_ports(plan, state, seen, {}, {"s1": {}, "s2": {}})
+    assert [(name, port, macs) for name, _, port, macs in edge.hosts] == [
+        ("pve1", 5, (0x021E_C900_0001, 0x021E_C900_0007))
+    ]
+    assert edge.uplinks == ()
+
+
+def test_a_link_of_the_file_is_kept_where_two_switches_are_seen():
+    both = Neighbour(2, "b", "ether1"), Neighbour(2, "b", "ether9")
+    assert len(seen_by(*both).complaints) == 1
+    found = seen_by(*both[::-1], plan=parse_fabric(PLANNED, "plan"))
+    assert ([x.b_port for x in found.fabric.links], found.complaints) == ([1], ())
+
+
+def test_a_switch_without_a_chassis_id_is_known_by_its_neighbours():
+    far = "mac 02:10:00:00:00:02"
+    one = Observation("a", 0.0, name="s1", chassis="mac 02:10:00:00:00:01", neighbours=(Neighbour(1, far, "g3", "s2"),))
+    two = Observation("b", 0.0, name="s2", neighbours=(Neighbour(3, one.chassis, "g1", "s1"),))
+    found = with_one_id_each({"a": one, "b": two})
+    assert found["b"].chassis == far
+    assert "taken to be this switch by its name" in found["b"].complaints[0]
+    named = replace(two, chassis="local other")
+    again = with_one_id_each({"a": one, "b": named})
+    assert again["a"].neighbours[0].chassis == again["b"].chassis == "local other"
+    alone = with_one_id_each({"b": two})
+    assert (alone["b"].chassis, len(alone["b"].complaints)) == ("name s2", 1)
+    # two ids by one name, and a name of a switch that others see by its own id, join nothing
+    twice = replace(one, neighbours=(*one.neighbours, Neighbour(2, "mac 02:10:00:00:00:03", "g3", "s2")))
+    found = with_one_id_each({"a": twice, "b": two})
+    assert found["b"].chassis == "name s2"
+    assert "2 ids are reported by its name" in found["b"].complaints[0]
+    own = replace(two, chassis="mac 02:10:00:00:00:03")
+    assert with_one_id_each({"a": twice, "b": own}) == {"a": twice, "b": own}
 
 
 def test_a_link_that_is_wanted_down_is_not_missed(rack64):
@@ -171,6 +390,34 @@ def test_a_switch_of_no_known_model_is_named_and_model_says_what_it_is():
         found = discover("x", [seed], wire.ask, "powerconnect-5324")
     assert [s.model for s in found.fabric.switches] == ["powerconnect-5324"]
     assert [each.why for each in found.unreached] == ["the agent at 127.0.0.1 is s0, not this switch"]
+
+
+def test_a_seed_without_a_chassis_id_is_known_by_its_bridge_address():
+    device, agent = switch()
+    other, far = switch(number=1)
+    agent.tree.neighbours = lambda: {5: FarEnd(other, 1, 6, "127.0.0.1")}
+    far.tree.neighbours = lambda: {6: FarEnd(device, 0, 5, "127.0.0.1")}
+    device.quirks = Quirks(hide=r"^1\.0\.8802\.1\.1\.2\.1\.3\.[12]$")
+    with served(agent, far) as [seed, second], snmp(V3) as wire:
+        found = discover("x", [seed, second], wire.ask)
+    assert [(x.a_port, x.b_port) for x in found.fabric.links] == [(5, 6)]
+    assert [s.name for s in found.fabric.switches] == ["s0", "s1"]
+    assert [words for words in found.complaints if "lldpLocChassisId" in words] == [
+        "s0: lldpLocChassisId: missing; taken to be the bridge's address, " + format_mac(switch_mac(0))
+    ]
+
+
+def test_a_linux_machine_without_a_port_of_the_model_is_no_switch():
+    """A host with snmpd answers as Linux, too."""
+    _, agent = switch("linux-bridge")
+    with served(agent) as [seed], snmp(V3) as wire:
+        raw = wire.ask({"x": seed}, LINKS)["x"]
+    assert no_switch(raw, platforms.load("linux-bridge")) == ""
+    for column in ("ifName", "ifDescr"):
+        raw.columns[COLUMNS[column]] = {(1,): b"lo", (2,): b"eno1", (3,): b"vmbr0"}
+    seen, models, failed = read_switches({"x": raw})
+    assert (seen, models) == ({}, {})
+    assert "a Linux machine without a port of linux-bridge (swp1 to swp64)" in failed["x"]
 
 
 LAGS = """

@@ -295,7 +295,7 @@ def test_a_chassis_id_that_is_no_address_is_no_mac():
     rows = {
         COLUMNS["lldpRemChassisId"]: {(0, 1, 1): b"\xff\xfezz", (0, 2, 1): b"\x02\0\0\0\0\x09"},
         COLUMNS["lldpRemChassisIdSubtype"]: {(0, 1, 1): 4, (0, 2, 1): 4},
-        COLUMNS["lldpRemSysCapEnabled"]: {(0, 1, 1): b"\0", (0, 2, 1): b"\0"},
+        COLUMNS["lldpRemSysCapEnabled"]: {(0, 1, 1): b"\x01", (0, 2, 1): b"\x01"},  # Station Only
         NAME: {(1,): b"g1", (2,): b"g2"},
     }
     seen = observe.interpret("s0", Raw(1.0, columns=rows), PLATFORM)

@@ -116,7 +116,7 @@ def _discover(args: argparse.Namespace, screen: Screen) -> int:
     check_discovery(args.name, args.model)
     seeds = [agent_at(seed, settings.port, "--start") for seed in args.start]
     with snmp_reader(args, settings) as snmp, screen.waiting("walking LLDP"):
-        found = discover(args.name, seeds, snmp.ask, args.model)
+        found = discover(args.name, seeds, snmp.ask, args.model, plan)
     payload = discovery_payload(found, plan)
     text = format_fabric(found.fabric)
     if args.output is not None:

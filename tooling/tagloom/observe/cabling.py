@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
+from tagloom.observe import stations
 from tagloom.platforms.port_names import port_name, port_number
 from tagloom.records.fabric import Fabric, Host, Link, Switch
-from tagloom.units import parse_mac
+from tagloom.units import format_mac
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+    from tagloom.platforms import Platform
     from tagloom.records.observation import Neighbour, Observation
     from tagloom.records.snmp import Address
 
@@ -47,12 +50,25 @@ class Cabling:
     silent: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _Report:
+    """A switch's port at which it sees another, and which ports of that its neighbour may be, the likeliest first."""
+
+    here: int
+    port: int
+    far: int
+    ends: tuple[int, ...]
+    called: str
+    described: bool  # whether only its description names a port
+
+
 @dataclass(slots=True)
 class _Ends:
     """Cable ends: both ends of a link are reported, of a host only one."""
 
     links: dict[frozenset[tuple[int, int]], None] = field(default_factory=dict)
-    hosts: dict[tuple[int, int], tuple[str, int]] = field(default_factory=dict)
+    hosts: dict[tuple[int, int], tuple[str, tuple[int, ...]]] = field(default_factory=dict)
+    reports: list[_Report] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
 
 
@@ -62,12 +78,13 @@ def next_agents(
     """Return the switches that are reported but not known: chassis id -> (addresses to try, reporter).
 
     LLDP reports addresses without a UDP port, so all agents are tried at the seed's. Link-local addresses are left out.
+    A station that may be a host is tried too: an answer settles the doubt.
     """
     seen = set(known)
     ask: dict[str, tuple[tuple[Address, ...], str]] = {}
     for observation in found:
         for neighbour in observation.neighbours:
-            if neighbour.bridge and neighbour.chassis not in seen:
+            if (neighbour.bridge or neighbour.doubt) and neighbour.chassis not in seen:
                 seen.add(neighbour.chassis)
                 reported = neighbour.addresses[:_ADDRESSES]
                 places = tuple((each, port) for each in reported if not ip_address(each).is_link_local)
@@ -76,41 +93,211 @@ def next_agents(
 
 
 def cabling_of(
-    name: str, found: Mapping[str, Observation], models: Mapping[str, str], addresses: Mapping[str, str]
+    name: str,
+    found: Mapping[str, Observation],
+    models: Mapping[str, str],
+    addresses: Mapping[str, str],
+    plan: Fabric | None = None,
+    *,
+    with_hosts: bool = True,
 ) -> Cabling:
     """Return a fabric of switches by chassis id, from their readings, models and addresses.
 
     A link needs a report from at least one end. A host needs a neighbour that is no bridge and reports a MAC address:
-    hosts without LLDP are not seen, and must be added by hand. Switches are named by sysName.
+    hosts without LLDP are not seen, and must be added by hand. Switches are named by sysName. Where an announcement may
+    be read in two ways, the hosts and links of `plan` settle it; else it is a complaint.
     """
     order = sorted(found, key=lambda chassis: _natural(found[chassis].name or chassis))
     names = _names([(chassis, found[chassis].name) for chassis in order])
     index = {chassis: number for number, chassis in enumerate(order)}
     payloads = [platforms.load(models[chassis]) for chassis in order]
+    settled = _settled(plan)
     ends = _Ends()
     for chassis in order:
         here, payload = index[chassis], payloads[index[chassis]]
+        at_port: dict[int, list[Neighbour]] = {}
         for neighbour in found[chassis].neighbours:
-            where = f"{names[chassis]}:{payload.port_name(neighbour.port)}"
             if neighbour.chassis in index:
                 far = index[neighbour.chassis]
-                port = port_number(payloads[far], neighbour.far_port)
-                if port is None:
-                    ends.complaints.append(f"{where}: {names[order[far]]} calls its end {neighbour.far_port!r}")
-                elif far != here:
-                    ends.links[frozenset({(here, neighbour.port), (far, port)})] = None
-                else:
-                    ends.complaints.append(f"{where}: leads back to the same switch")
-            elif not neighbour.bridge:
-                mac = _host_mac(neighbour)
-                if mac is not None:
-                    ends.hosts[here, neighbour.port] = neighbour.name, mac
-    links = _bound(_links(ends, names, order, payloads), [found[chassis].aggregated or {} for chassis in order])
+                choice = far_ends(payloads[far], neighbour)
+                described = not far_ends(payloads[far], replace(neighbour, far_description=""))
+                called = _words_for_end(neighbour)
+                ends.reports.append(_Report(here, neighbour.port, far, choice, called, described))
+            else:
+                at_port.setdefault(neighbour.port, []).append(neighbour)
+        for port, there in at_port.items():
+            where = f"{names[chassis]}:{payload.port_name(port)}"
+            host, words = _host_at(where, there, settled.get(where, ""), plan if with_hosts else None)
+            if with_hosts or len(there) > 1:
+                ends.complaints += words
+            if host is not None:
+                ends.hosts[here, port] = host
+    called_by = [names[chassis] for chassis in order]
+    cables = frozenset(frozenset(each) for each, _ in _named_links(plan)) if plan is not None else frozenset()
+    planned = partial(_is_planned, cables, called_by, payloads)
+    _pair(ends, called_by, payloads, planned)
+    links = _bound(_links(ends, called_by, payloads, planned), [found[chassis].aggregated or {} for chassis in order])
     switches = tuple(Switch(names[c], models[c], address=addresses.get(c, "")) for c in order)
-    hosts = _hosts(ends, {(s, p) for link in links for s, p in ((link.a, link.a_port), (link.b, link.b_port))})
-    fabric = Fabric(name, switches, hosts, links, tuple(payload.ports for payload in payloads))
+    taken = {(s, p) for link in links for a, b in link.cables for s, p in ((link.a, a), (link.b, b))}
+    for s, p in sorted(taken & ends.hosts.keys()):
+        where, (station, macs) = f"{names[order[s]]}:{payloads[s].port_name(p)}", ends.hosts[s, p]
+        shown = " ".join((station, *map(format_mac, macs))).strip()
+        ends.complaints.append(f"{where}: a switch and the host {shown} at one port; only the link is kept")
+    hosts = _hosts(ends, taken)
+    fabric = Fabric(name, switches, hosts if with_hosts else (), links, tuple(payload.ports for payload in payloads))
     silent = tuple(names[chassis] for chassis in order if found[chassis].aggregated is None)
     return Cabling(fabric, complaints=tuple(ends.complaints), silent=silent)
+
+
+def _settled(plan: Fabric | None) -> dict[str, str]:
+    """Return which ports of a fabric file, as switch:port, are a "host"'s and which a "link"'s."""
+    if plan is None:
+        return {}
+    ends = {port_name(plan, s, p): "link" for x in plan.links for a, b in x.cables for s, p in ((x.a, a), (x.b, b))}
+    return ends | {port_name(plan, host.switch, host.port): "host" for host in plan.hosts}
+
+
+def read_as_hosts(found: Iterable[Observation], models: Iterable[str], plan: Fabric | None) -> set[str]:
+    """Return the chassis ids of stations that may be switches, and are read as hosts at every port that sees them."""
+    settled = _settled(plan)
+    readings: dict[str, bool] = {}
+    for shown, model in zip(found, models, strict=True):
+        payload = platforms.load(model)
+        for each in shown.neighbours:
+            is_host = _is_host(each, settled.get(f"{shown.name}:{payload.port_name(each.port)}", ""))
+            readings[each.chassis] = readings.get(each.chassis, True) and bool(each.doubt) and is_host
+    return {chassis for chassis, is_host in readings.items() if is_host}
+
+
+def _is_host(station: Neighbour, settled: str) -> bool:
+    return settled == "host" if station.doubt and settled else not station.bridge
+
+
+def _host_at(
+    where: str, there: Sequence[Neighbour], settled: str, plan: Fabric | None
+) -> tuple[tuple[str, tuple[int, ...]] | None, list[str]]:
+    """Return the host at a port, its name and addresses, None where there is none, and what is in doubt about it."""
+    words: list[str] = []
+    hosts: list[Neighbour] = []
+    for station in stations.in_order(there):
+        is_host = _is_host(station, settled)
+        if station.doubt and not settled:
+            read, other = ("a host", "a switch") if is_host else ("a switch, which was not read", "a host")
+            words.append(
+                f"{where}: {stations.called(station)} is read as {read}, and may be {other}: {station.doubt}; "
+                f"the fabric file settles it: hosts.{_key_of(station, where)}.switch and .port, or links, as --against"
+            )
+        hosts += [station] if is_host else []
+    macs = stations.one_address_each(hosts)
+    known = next((h for h in plan.hosts if port_name(plan, h.switch, h.port) == where), None) if plan else None
+    several = list(dict.fromkeys(stations.called(station) for station in hosts))
+    if len(several) > 1 and not (known is not None and set(macs) <= set(known.macs)):
+        words.append(
+            f"{where}: {len(several)} stations at one port, {' and '.join(several)}: read as one host with all their "
+            f"addresses (a management controller on the host's port); if they are several hosts behind another switch, "
+            f"give each a port; hosts.{_key_of(hosts[0], where)}.mac in the fabric file settles it, as --against"
+        )
+    if not hosts:
+        return None, words
+    if not macs:
+        words.append(f"{where}: {several[0]} announces no MAC address: add it to hosts, with its mac")
+        return None, words
+    if hosts[0].port_mac is None and known is None:
+        shown = f"its chassis id, {format_mac(macs[0])}, is taken"
+        words.append(f"{where}: {several[0]} announces no MAC address of its port: {shown}")
+    return (known.name if known is not None else hosts[0].name, tuple(macs)), words
+
+
+def _key_of(station: Neighbour, where: str) -> str:
+    return station.name if FABRIC_NAME.fullmatch(station.name) else re.sub(r"[^A-Za-z0-9._-]", "-", where)
+
+
+def far_ends(platform: Platform, neighbour: Neighbour) -> tuple[int, ...]:
+    """Return which ports of the far switch a neighbour may be, by its port id, else its path, and its description.
+
+    RouterOS puts the bridge and the bond before a port: ``bridge/ether1``. A tail that begins with a digit is no port
+    of its own: of ``Gi1/0/5`` only the whole is one.
+    """
+    found: list[int] = []
+    for words in dict.fromkeys((neighbour.far_port, neighbour.far_description)):
+        parts = words.split("/")
+        tails = ["/".join(parts[i:]) for i in range(len(parts)) if i == 0 or parts[i][:1].isalpha()]
+        number = next((n for n in (port_number(platform, tail.strip()) for tail in tails) if n is not None), None)
+        found += [number] if number is not None and number not in found else []
+    return tuple(found)
+
+
+def _is_planned(
+    cables: frozenset[frozenset[str]],
+    names: Sequence[str],
+    payloads: Sequence[Platform],
+    both: Iterable[tuple[int, int]],
+) -> bool:
+    """Return whether a fabric file has a cable between two ports; `cables` are its cables by their ends' names."""
+    return frozenset(f"{names[s]}:{payloads[s].port_name(p)}" for s, p in both) in cables
+
+
+def _words_for_end(neighbour: Neighbour) -> str:
+    described = neighbour.far_description
+    return repr(neighbour.far_port) + (
+        f", described as {described!r}" if described not in ("", neighbour.far_port) else ""
+    )
+
+
+def _pair(ends: _Ends, names: Sequence[str], payloads: Sequence[Platform], planned: Callable[..., bool]) -> None:
+    """Make links of what switches report of each other; each is certain of its own port alone."""
+    at: dict[tuple[int, int], list[_Report]] = {}
+    for each in ends.reports:
+        at.setdefault((each.here, each.far), []).append(each)
+    paired: set[_Report] = set()
+    for one, other in _confirmed(ends.reports, at):
+        ends.links[frozenset({(one.here, one.port), (other.here, other.port)})] = None
+        paired |= {one, other}
+    for each in ends.reports:
+        where = f"{names[each.here]}:{payloads[each.here].port_name(each.port)}"
+        if each in paired:
+            continue
+        if each.here == each.far:
+            ends.complaints.append(f"{where}: leads back to the same switch")
+            continue
+        back = [b for b in at.get((each.far, each.here), ()) if b not in paired]
+        alone = not each.ends and [b for b in at[each.here, each.far] if b not in paired and not b.ends] == [each]
+        if alone and len(back) == 1 and not back[0].ends:
+            paired |= {each, back[0]}
+            ends.links[frozenset({(each.here, each.port), (each.far, back[0].port)})] = None
+            far = f"{names[each.far]}:{payloads[each.far].port_name(back[0].port)}"
+            ends.complaints.append(f"{where}: {names[each.far]} calls its end {each.called}; taken to be {far}, which")
+            ends.complaints[-1] += f" is the only other port of the two switches that is not named ({back[0].called})"
+        elif not each.ends:
+            if not any(each.port in b.ends for b in back):
+                ends.complaints.append(f"{where}: {names[each.far]} calls its end {each.called}")
+        else:
+            both = [frozenset({(each.here, each.port), (each.far, end)}) for end in each.ends]
+            known = next(filter(planned, both), None)
+            ends.links[known or both[0]] = None
+            if known is not None:
+                continue
+            if each.described:
+                taken = payloads[each.far].port_name(each.ends[0])
+                ends.complaints.append(f"{where}: {names[each.far]} calls its end {each.called}: taken to be {taken}")
+            if len(each.ends) > 1:
+                readings = " or ".join(payloads[each.far].port_name(port) for port in each.ends)
+                ends.complaints.append(
+                    f"{where}: {names[each.far]} calls its end {each.called}: {readings}; the first is taken, and "
+                    "links in the fabric file settles it, as --against"
+                )
+
+
+def _confirmed(
+    reports: Iterable[_Report], at: Mapping[tuple[int, int], list[_Report]]
+) -> Iterator[tuple[_Report, _Report]]:
+    """Yield the reports of both ends of a cable that fit each other."""
+    for each in reports:
+        if each.here == each.far:
+            continue
+        for back in at.get((each.far, each.here), ()):
+            if back.port in each.ends and (each.port in back.ends or not back.ends):
+                yield each, back
 
 
 def differences(plan: Fabric, found: Fabric, silent: Collection[str] = ()) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -160,17 +347,24 @@ def _named_links(fabric: Fabric) -> Iterator[tuple[tuple[str, str], Link]]:
 
 
 def _links(
-    ends: _Ends, names: Mapping[str, str], order: Sequence[str], payloads: Sequence[platforms.Platform]
+    ends: _Ends, names: Sequence[str], payloads: Sequence[Platform], planned: Callable[..., bool]
 ) -> tuple[Link, ...]:
     """Return the links in order, one per port: a hub or a switch without LLDP makes a port seem to have several."""
+    known = {end for both in ends.links if planned(both) for end in both}
+    kept = [both for both in ends.links if planned(both) or known.isdisjoint(both)]
     taken: set[tuple[int, int]] = set()
     parallel_links: dict[tuple[int, int], int] = {}
     links = []
-    for a, b in sorted(tuple(sorted(both)) for both in ends.links):
+    for a, b in sorted(tuple(sorted(both)) for both in kept):
         double = next((end for end in (a, b) if end in taken), None)
         if double is not None:
-            where = f"{names[order[double[0]]]}:{payloads[double[0]].port_name(double[1])}"
-            ends.complaints.append(f"{where}: more than one neighbour; only the first is kept")
+            where = f"{names[double[0]]}:{payloads[double[0]].port_name(double[1])}"
+            seen = [next(iter(both - {double})) for both in kept if double in both]
+            shown = " and ".join(f"{names[s]}:{payloads[s].port_name(p)}" for s, p in sorted(seen))
+            ends.complaints.append(
+                f"{where}: more than one neighbour, {shown}; only the first is kept, and links in the fabric file "
+                "settles it, as --against"
+            )
             continue
         taken |= {a, b}
         parallel_link = parallel_links.get((a[0], b[0]), 0)
@@ -200,17 +394,7 @@ def _bound(links: Sequence[Link], aggregated: Sequence[Mapping[int, int]]) -> tu
 def _hosts(ends: _Ends, taken: set[tuple[int, int]]) -> tuple[Host, ...]:
     places = [place for place in sorted(ends.hosts) if place not in taken]
     names = _names([(str(place), ends.hosts[place][0]) for place in places])
-    return tuple(Host(names[str(place)], *place, ends.hosts[place][1]) for place in places)
-
-
-def _host_mac(neighbour: Neighbour) -> int | None:
-    if neighbour.port_mac is not None:
-        return neighbour.port_mac
-    kind, _, words = neighbour.chassis.partition(" ")
-    try:
-        return parse_mac(words) if kind == "mac" else None
-    except ValueError:  # not an address of six octets
-        return None
+    return tuple(Host(names[str(p)], *p, ends.hosts[p][1][0], also=ends.hosts[p][1][1:]) for p in places)
 
 
 def _names(wanted: Sequence[tuple[str, str]]) -> dict[str, str]:

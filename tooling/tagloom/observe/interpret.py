@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tagloom.observe.address_pages import NO_VLAN
 from tagloom.observe.objects import COLUMNS, SCALARS
+from tagloom.observe.stations import kind_of
 from tagloom.plain_text import printable
 from tagloom.platforms.port_names import port_number
 from tagloom.records.observation import Counters, Neighbour, Observation, SpanningTree, Vlans
@@ -33,8 +35,8 @@ _LEARNED = 3  # dot1qTpFdbStatus
 _BLOCKING, _LISTENING, _LEARNING, _BROKEN = 2, 3, 4, 6  # dot1dStpPortState, RFC 4188
 _CHASSIS_KINDS = {1: "component", 2: "interface-alias", 3: "port", 4: "mac", 5: "address", 6: "interface", 7: "local"}
 _BLANK = "\0 \r\n\t"
-_MAC_CHASSIS, _MAC_PORT = 4, 3  # LldpChassisIdSubtype, LldpPortIdSubtype
-_BRIDGE_BIT = 0x20  # LldpSystemCapabilitiesMap: bit 2 is bridge
+_MAC_CHASSIS, _LOCAL_CHASSIS, _MAC_PORT = 4, 7, 3  # LldpChassisIdSubtype, LldpPortIdSubtype
+_MAC_TEXT = re.compile(rb"(?:[0-9A-Fa-f]{2}([:-]?)){5}[0-9A-Fa-f]{2}|(?:[0-9A-Fa-f]{4}[.-]){2}[0-9A-Fa-f]{4}")
 
 
 @dataclass(slots=True)
@@ -117,6 +119,14 @@ def interpret(switch: str, raw: Raw, platform: Platform, ports: Collection[int] 
         spanning=_spanning(reader, numbers) if reader.requested("dot1dStpPortState") else None,
     )
     return replace(found, complaints=reader.said())
+
+
+def no_switch(raw: Raw, platform: Platform) -> str:
+    """Return why an agent of a machine with any ports is not a switch's: it has none that the model names; else ""."""
+    if not platform.is_shell or _port_numbers(_Reader(raw), platform, ()):
+        return ""
+    ports = f"{platform.port_name(1)} to {platform.port_name(platform.physical_ports)}"
+    return f"it is a Linux machine without a port of {platform.model} ({ports}): a host, or a switch of other ports"
 
 
 # --- ports -----------------------------------------------------------------------------------------------------------
@@ -379,22 +389,23 @@ def _neighbours(reader: _Reader, ports: dict[int, int], platform: Platform) -> t
             break
         kind = reader.number("lldpRemPortIdSubtype", index)
         far = reader.octets("lldpRemPortId", index) or b""
-        capabilities = reader.octets("lldpRemSysCapEnabled", index)
-        mac = kind == _MAC_PORT and len(far) == 6
-        found.append(
-            Neighbour(
-                port=here,
-                chassis=_chassis(
-                    reader.number("lldpRemChassisIdSubtype", index), reader.octets("lldpRemChassisId", index) or b""
-                ),
-                far_port=_words(reader.octets("lldpRemPortDesc", index) or far) if mac else _words(far),
-                name=_words(reader.octets("lldpRemSysName", index) or b""),
-                description=_words(reader.octets("lldpRemSysDesc", index) or b""),
-                bridge=capabilities is None or bool(capabilities[:1] and capabilities[0] & _BRIDGE_BIT),
-                port_mac=int.from_bytes(far, "big") if mac else None,
-                addresses=tuple(addresses.get(index, ())),
-            )
+        mac = _mac_of(far) if kind == _MAC_PORT else None
+        described = _words(reader.octets("lldpRemPortDesc", index) or b"")
+        neighbour = Neighbour(
+            port=here,
+            chassis=_chassis(
+                reader.number("lldpRemChassisIdSubtype", index), reader.octets("lldpRemChassisId", index) or b""
+            ),
+            far_port=_words(far) if mac is None else described or _words(far),
+            name=_words(reader.octets("lldpRemSysName", index) or b""),
+            description=_words(reader.octets("lldpRemSysDesc", index) or b""),
+            port_mac=mac,
+            addresses=tuple(addresses.get(index, ())),
+            far_description=described,
         )
+        enabled, supported = (reader.octets(f"lldpRemSysCap{each}", index) for each in ("Enabled", "Supported"))
+        bridge, doubt = kind_of(neighbour, enabled, supported)
+        found.append(replace(neighbour, bridge=bridge, doubt=doubt))
     return tuple(sorted(found, key=lambda each: (each.port, each.chassis)))
 
 
@@ -411,13 +422,30 @@ def _local_port(reader: _Reader, number: int, ports: dict[int, int], platform: P
 
 
 def _local_chassis(reader: _Reader) -> str:
+    """Return the id that a switch announces; where its agent has none, the bridge's address, which most announce."""
     kind, octets = reader.scalar("lldpLocChassisIdSubtype", int), reader.scalar("lldpLocChassisId", bytes)
-    return _chassis(kind, octets) if isinstance(kind, int) and isinstance(octets, bytes) else ""
+    if isinstance(kind, int) and isinstance(octets, bytes) and octets.strip(_BLANK.encode()):
+        return _chassis(kind, octets)
+    address = reader.scalar("dot1dBaseBridgeAddress", bytes)
+    if isinstance(address, bytes) and (mac := _mac_of(address)):
+        found = f"mac {format_mac(mac)}"
+        reader.complain(f"lldpLocChassisId: missing; taken to be the bridge's address, {found.removeprefix('mac ')}")
+        return found
+    return ""
+
+
+def _mac_of(octets: bytes) -> int | None:
+    """Return the address in six octets, or in the text that some agents write in their place."""
+    if len(octets) == 6:
+        return int.from_bytes(octets, "big")
+    text = octets.strip(_BLANK.encode())
+    return int(re.sub(rb"[:.-]", b"", text), 16) if _MAC_TEXT.fullmatch(text) else None
 
 
 def _chassis(kind: int | None, octets: bytes) -> str:
-    if kind == _MAC_CHASSIS and len(octets) == 6:
-        return f"mac {format_mac(int.from_bytes(octets, 'big'))}"
+    as_mac = kind == _MAC_CHASSIS or (kind == _LOCAL_CHASSIS and len(octets) > 6)
+    if as_mac and (mac := _mac_of(octets)) is not None:
+        return f"mac {format_mac(mac)}"
     octets = octets[:_TEXT_OCTETS]
     text = octets.decode("utf-8", "replace").strip(_BLANK)
     if kind == _MAC_CHASSIS:  # only six octets are a MAC address

@@ -11,9 +11,11 @@ import numpy as np
 
 from tagloom import platforms
 from tagloom.errors import Finding
+from tagloom.observe import stations
 from tagloom.observe.address_pages import NO_VLAN
 from tagloom.observe.cabling import FABRIC_NAME, Cabling, cabling_of
-from tagloom.observe.interpret import interpret
+from tagloom.observe.chassis import with_one_id_each
+from tagloom.observe.interpret import interpret, no_switch
 from tagloom.observe.models import model_of
 from tagloom.platforms.port_names import port_name
 from tagloom.records.network import ActiveTree, EdgePorts, ForeignVlan
@@ -38,21 +40,24 @@ def read_switches(
     answers: Mapping[str, Raw], model: str | None = None
 ) -> tuple[dict[str, Observation], dict[str, str], dict[str, str]]:
     """Return readings and models by switch, and why the others cannot be taken over."""
+    read: dict[str, Observation] = {}
     seen: dict[str, Observation] = {}
     models: dict[str, str] = {}
     failed: dict[str, str] = {}
     owner: dict[str, str] = {}
     for name, raw in answers.items():
         known, unknown = ("", raw.error) if raw.error else model_of(raw, model)
-        shown = interpret(name, raw, platforms.load(known)) if known else None
-        if shown is None:
-            failed[name] = unknown
-        elif not shown.chassis:
-            failed[name] = "its agent tells no LLDP chassis id (lldpLocChassisId): nothing shows its links"
-        elif owner.setdefault(shown.chassis, name) != name:
-            failed[name] = f"its agent is that of {owner[shown.chassis]} ({shown.chassis})"
+        unknown = unknown or no_switch(raw, platforms.load(known))
+        if not unknown:
+            read[name], models[name] = interpret(name, raw, platforms.load(known)), known
         else:
-            seen[name], models[name] = replace(shown, name=name), known
+            failed[name] = unknown
+    for name, shown in with_one_id_each(read).items():
+        if owner.setdefault(shown.chassis, name) != name:
+            failed[name] = f"its agent is that of {owner[shown.chassis]} ({shown.chassis})"
+            del models[name]
+        else:
+            seen[name] = replace(shown, name=name)
     return seen, models, failed
 
 
@@ -61,13 +66,13 @@ def cabling_by_name(
 ) -> Cabling:
     """Return the cabling of switches called as the inventory calls them; hosts are not looked for."""
     by_chassis = {shown.chassis: switch for switch, shown in seen.items()}
-    cabling = cabling_of(
+    return cabling_of(
         name,
         {chassis: seen[switch] for chassis, switch in by_chassis.items()},
         {chassis: models[switch] for chassis, switch in by_chassis.items()},
         {chassis: addresses[switch] for chassis, switch in by_chassis.items()},
+        with_hosts=False,
     )
-    return replace(cabling, fabric=replace(cabling.fabric, hosts=()))
 
 
 def edge_ports(
@@ -100,7 +105,7 @@ def edge_ports(
     for s, port in _unlinked(fabric, state, at, linked):
         held, shown = state[fabric.switches[s].name], seen[fabric.switches[s].name]
         where, macs = port_name(fabric, s, port), tuple(at.get((s, port), ()))
-        beside = [each for each in shown.neighbours if each.port == port]
+        beside = stations.in_order(each for each in shown.neighbours if each.port == port)
         own, others = _vlans_at(held, port)
         up = any(each.number == port and each.oper_up for each in shown.ports)
         if own and (macs or any(each.bridge for each in beside)):

@@ -68,6 +68,7 @@ COLUMNS: dict[str, Oid] = {
     "lldpRemPortDesc": (*_LLDP, 4, 1, 1, 8),
     "lldpRemSysName": (*_LLDP, 4, 1, 1, 9),
     "lldpRemSysDesc": (*_LLDP, 4, 1, 1, 10),
+    "lldpRemSysCapSupported": (*_LLDP, 4, 1, 1, 11),
     "lldpRemSysCapEnabled": (*_LLDP, 4, 1, 1, 12),
     "lldpRemManAddrIfSubtype": (*_LLDP, 4, 2, 1, 3),
 }
@@ -86,7 +87,7 @@ _COUNTERS = (
 )
 _LLDP_REMOTE = (
     "lldpRemChassisIdSubtype lldpRemChassisId lldpRemPortIdSubtype lldpRemPortId lldpRemPortDesc lldpRemSysName "
-    "lldpRemSysDesc lldpRemSysCapEnabled"
+    "lldpRemSysDesc lldpRemSysCapSupported lldpRemSysCapEnabled"
 )
 _AGGREGATED = "dot3adAggPortAttachedAggID"
 _LLDP_TABLES = ("lldpLocPortId lldpLocPortDesc", _LLDP_REMOTE, "lldpRemManAddrIfSubtype")
@@ -102,7 +103,13 @@ PORTS = _wanted("sysUpTime", _NAMES, _COUNTERS)  # the same with the ports' name
 LEARNED = _wanted(  # addresses by port
     "sysUpTime", _NAMES, "dot1dBasePortIfIndex dot1qPvid", "dot1qVlanFdbId", *_LEARNED_TABLES
 )
-LINKS = _wanted(f"{_SYSTEM_NAMES} {' '.join(_CHASSIS)}", _NAMES, "ifOperStatus", _AGGREGATED, *_LLDP_TABLES)
+LINKS = _wanted(
+    f"{_SYSTEM_NAMES} {' '.join(_CHASSIS)} dot1dBaseBridgeAddress",
+    _NAMES,
+    "ifOperStatus",
+    _AGGREGATED,
+    *_LLDP_TABLES,
+)
 NETWORK = _wanted(  # what adopt takes over: models, cabling, learnt addresses, spanning tree
     f"{_SYSTEM_NAMES} {' '.join((*_CHASSIS, *_SPANNING))}",
     _NAMES,

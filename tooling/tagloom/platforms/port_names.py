@@ -25,6 +25,8 @@ _LONG_NAMES = (  # ifDescr of the families, as the family's own short name
     (re.compile(r"(?i)^(?:tengigabitethernet|ten-?gigabit ethernet)\s*"), "te"),
     (re.compile(r"(?i)^unit: (\d+) slot: \d+ port: (\d+) gigabit.*$"), r"\1/g\2"),
     (re.compile(r"(?i)^unit: (\d+) slot: \d+ port: (\d+) 10g.*$"), r"\1/xg\2"),
+    (re.compile(r"(?i)^unit: (\d+) slot: (\d+) port: (\d+) gigabit.*$"), r"gi\1/\2/\3"),  # FASTPATH of slots
+    (re.compile(r"(?i)^unit: (\d+) slot: (\d+) port: (\d+) 10g.*$"), r"te\1/\2/\3"),
     (re.compile(r"(?i)^ethernet(?: interface)?\s*"), ""),
 )
 

@@ -40,8 +40,10 @@ class Counters:
 class Neighbour:
     """One row of lldpRemTable (IEEE 802.1AB): what the far end of a port's cable reports about itself.
 
-    `port` is our port number here, `far_port` the far port as it names itself. `chassis` is the device's id ("mac
-    02:..." or "kind text"), `port_mac` the far port's address if that is its id, `addresses` the management addresses.
+    `port` is our port number here, `far_port` the far port's id, or its description where the id is an address, and
+    `far_description` its description. `chassis` is the device's id ("mac 02:..." or "kind text"), `port_mac` the far
+    port's address if that is its id, `addresses` the management addresses. `bridge` is whether it is read as a switch,
+    `doubt` why it may be the other, "" where its capabilities decide.
     """
 
     port: int
@@ -52,6 +54,8 @@ class Neighbour:
     bridge: bool = True
     port_mac: int | None = None
     addresses: tuple[str, ...] = ()
+    far_description: str = ""
+    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
