@@ -1,7 +1,9 @@
 """The wire: two versions, wrong keys by name, agents that misbehave cost their own row."""
 
+import asyncio
 import contextlib
 import itertools
+import socket
 import threading
 import time
 
@@ -12,7 +14,7 @@ from pyasn1.codec.ber import encoder
 from pyasn1.type import univ
 from pysnmp.proto.api import v2c
 
-from loopback import LOGIN, V2C, V3, heads_of, scripted, served, snmp, switch, truthful
+from loopback import LOGIN, V2C, V3, following, heads_of, scripted, served, snmp, switch, truthful
 from tagloom.adapters import snmp as adapter
 from tagloom.lab import ber
 from tagloom.lab.agent import Agent
@@ -295,6 +297,149 @@ def test_the_others_of_the_same_run_are_whole(one_run):
         assert found.columns[OCTETS] == {(port,): port << 40 for port in range(1, 25)}
     assert one_run["switch"].error == ""
     assert len(one_run["switch"].columns[NAME]) == 33
+
+
+def generous(request):
+    """Answer with as many rows as are asked for."""
+    if not request.bulk:
+        return truthful(GOOD)(request)
+    at, found = request.columns, heads_of(request, GOOD)
+    for _ in range(request.repetitions):
+        after = [following(GOOD, name) for name in at]
+        found, at = found + after, [name for name, _ in after]
+    return [request.reply(found)]
+
+
+def lost_beyond(octets):
+    return lambda request: [data for data in generous(request) if len(data) <= octets]
+
+
+def silent_beyond(rows):
+    return lambda request: generous(request) if request.repetitions <= rows else []
+
+
+def refusing_beyond(bindings, status):
+    def answer(request):
+        asked = len(request.heads) + len(request.columns) * request.repetitions if request.bulk else len(request.names)
+        return [request.reply([], status)] if asked > bindings else generous(request)
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        *(lost_beyond(octets) for octets in (1472, 484, 150)),
+        *(silent_beyond(rows) for rows in (20, 1)),
+        *(refusing_beyond(most, status) for most in (30, 3, 2, 1) for status in (1, 5, 13)),
+    ],
+)
+def test_an_agent_that_answers_small_requests_alone_is_read_whole(answer):
+    with scripted(answer) as place, snmp(timeout=0.05) as wire:
+        for _ in range(2):
+            found = wire.ask({"a": place}, WANTED)["a"]
+            assert (found.error, found.complaints, found.scalars) == ("", (), {UPTIME: 100})
+            assert found.columns[OCTETS] == {(port,): port << 40 for port in range(1, 25)}
+            assert len(found.columns[NAME]) == 24
+
+
+def test_a_size_that_was_lost_is_not_tried_at_each_reading_and_returns_where_nothing_is_lost():
+    asked, counted = [], itertools.count()
+
+    def first_lost(request):
+        asked.append(request.repetitions)
+        return generous(request) if next(counted) else []
+
+    with scripted(first_lost) as place, snmp(timeout=0.1) as wire:
+        wire.ask({"a": place}, WANTED)
+        assert asked[:4] == [50, 1, 2, 4]
+        for _ in range(8):
+            asked.clear()
+            wire.ask({"a": place}, WANTED)
+        assert asked == [50]
+
+
+def test_what_an_agent_refuses_or_keeps_silent_about_is_named_and_the_rest_is_read():
+    for beside in (lambda request: [request.reply([], 5)], lambda _: []):
+
+        def answer(request, beside=beside):
+            hurt = any(name[: len(OCTETS)] == OCTETS for name in request.names)
+            return beside(request) if hurt else generous(request)
+
+        with scripted(answer) as place, snmp(timeout=0.05) as wire:
+            found = wire.ask({"a": place}, Wanted((UPTIME,), ((NAME,), (NAME, OCTETS))))["a"]
+        assert len(found.columns[NAME]) == 24
+        assert "no answer" in found.error or found.complaints == (
+            f"it answers genErr for {'.'.join(map(str, OCTETS))}",
+        )
+
+
+class Elsewhere(asyncio.DatagramProtocol):
+    """Answer as an agent does, from another address."""
+
+    def __init__(self, agent, away):
+        self.agent, self.away = agent, away
+
+    def datagram_received(self, data, sender):
+        if found := self.agent.answer(data):
+            self.away.sendto(found, sender)
+
+
+@contextlib.contextmanager
+def answering_from(agent, address):
+    loop = asyncio.new_event_loop()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as away:
+        away.bind((address, 0))
+        here, _ = loop.run_until_complete(
+            loop.create_datagram_endpoint(lambda: Elsewhere(agent, away), local_addr=("127.0.0.1", 0))
+        )
+        thread = threading.Thread(target=loop.run_forever)
+        thread.start()
+        try:
+            yield here.get_extra_info("sockname"), away.getsockname()
+        finally:
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            here.close()
+            loop.run_until_complete(asyncio.sleep(0))
+            loop.close()
+
+
+@pytest.mark.parametrize(("credentials", "proof"), [(V2C, "its request id"), (V3, "its engine's signature")])
+@pytest.mark.parametrize("address", ["127.0.0.2", "127.0.0.1"])
+def test_an_answer_from_another_address_of_the_switch_is_taken_and_named(credentials, proof, address):
+    """Of several addresses it answers from the one of its route; some answer from another port."""
+    _, agent = switch()
+    with answering_from(agent, address) as (place, away), snmp(credentials) as wire:
+        found = wire.ask({"s0": place}, WANTED)["s0"]
+    shown = address if address != "127.0.0.1" else f"127.0.0.1:{away[1]}"
+    assert (found.error, found.complaints) == ("", (f"it answers from {shown}, not 127.0.0.1: taken by {proof}",))
+    assert len(found.columns[NAME]) == 33
+
+
+def test_a_stranger_that_has_no_request_id_community_or_key_is_not_taken():
+    def guessing(request):
+        return [request.reply([(UPTIME, v2c.TimeTicks(4711))], request_id=number) for number in range(1, 200)]
+
+    with scripted(guessing) as place, snmp(timeout=0.05) as wire:
+        assert "no answer" in wire.ask({"a": place}, WANTED)["a"].error
+    _, agent = switch()
+
+    class Other(Agent):
+        def answer(self, datagram):
+            return super().answer(datagram).replace(b"\x04\x03lab", b"\x04\x03bal")
+
+    class Forger(Agent):
+        def _seal(self, identity, user, pdu, level):
+            whole = super()._seal(identity, user, pdu, level)
+            return whole[:-1] + bytes([whole[-1] ^ (1 if level else 0)])
+
+    for kind, credentials, why in ((Other, V2C, "another community"), (Forger, V3, "its signature is wrong")):
+        false = kind(agent.tree, LOGIN, agent.engine_id)
+        with answering_from(false, "127.0.0.2") as (place, _), snmp(credentials, timeout=0.05) as wire:
+            error = wire.ask({"s0": place}, WANTED)["s0"].error
+        assert "what came from it by way of 127.0.0.2 could not be read (" in error
+        assert why in error
 
 
 def test_a_datagram_that_is_lost_is_asked_for_again():

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
+import secrets
 import socket
 import time
 from dataclasses import dataclass, field
@@ -29,9 +29,10 @@ from pysnmp.proto.secmod.rfc3414.service import SnmpUSMSecurityModel, UsmSecurit
 
 from tagloom.plain_text import printable
 from tagloom.records.snmp import Raw
+from tagloom.units import joined_address
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
 
     from tagloom.records.snmp import Address, Credentials, Oid, Rows, Value, Wanted
@@ -67,6 +68,7 @@ PRIV = {
 _AUTH_FLAG, _PRIV_FLAG, _REPORTABLE = 1, 2, 4
 _ENGINE_OCTETS, _MOST_SECONDS = 32, (1 << 31) - 1  # RFC 3411 section 5, RFC 3414 section 2.2
 _TOO_BIG = 1
+_OF_SIZE = {_TOO_BIG, 5, 13}  # tooBig, genErr, resourceUnavailable: a smaller request may be answered
 # What a number may be, by its tag (RFC 2578 section 7.1): INTEGER, Counter32, Gauge32, TimeTicks, Counter64.
 _RANGES = {
     0x02: (-(1 << 31), (1 << 31) - 1),
@@ -203,6 +205,10 @@ class _LostError(Exception):
     """There is nothing to be had from this agent, and why."""
 
 
+class _SilentError(_LostError):
+    """The agent does not answer, however little it is asked for."""
+
+
 class _RefusedError(Exception):
     """The agent does not give this part of the reading, and why; it may give others."""
 
@@ -220,6 +226,9 @@ class _Peer:
     priv_key: Any = None
     note: str = ""  # what else came from it, for when nothing better does
     left: int = AGENT_BYTES  # that it may send yet
+    elsewhere: str = ""  # the address that it answers from, where that is another
+    room: int = MAX_BINDINGS  # asked for at once, and the most that may be tried
+    ceiling: int = MAX_BINDINGS
 
 
 @dataclass(slots=True)
@@ -236,9 +245,8 @@ class _Wire(asyncio.DatagramProtocol):
 
     def __init__(self, credentials: Credentials, clock: Callable[[], float]) -> None:
         self._credentials, self._clock = credentials, clock
-        self._waiting: dict[int, tuple[_Peer, asyncio.Future[_Answer | None]]] = {}
+        self._waiting: dict[int, tuple[_Peer, asyncio.Future[tuple[int, _Answer] | None]]] = {}
         self._peers: dict[Any, _Peer] = {}
-        self._numbers = itertools.count(1)
         self._v3 = credentials.version == "3"
         if self._v3:
             self._auth_id = AUTH[credentials.auth_protocol]
@@ -268,52 +276,54 @@ class _Wire(asyncio.DatagramProtocol):
         return list(self._peers.values())
 
     async def exchange(
-        self, peer: _Peer, operation: Any, requested: tuple[int, int, bytes], patience: float, retries: int
-    ) -> _Answer:
-        """Send one request until it is answered, each time for `patience` seconds. Raises _LostError.
+        self, peer: _Peer, operation: Any, bodies: Sequence[tuple[int, int, bytes]], patience: float
+    ) -> tuple[_Answer, int]:
+        """Send a request until it is answered; return the answer, and which try it is to. Raises _LostError.
 
-        `requested` is what follows the request id in an operation: two numbers and the names.
+        Each try has a body of its own, that of a smaller answer than the one before: large ones may get lost. A body is
+        what follows the request id in an operation: two numbers and the names.
         """
         loop = asyncio.get_running_loop()
-        answered: asyncio.Future[_Answer | None] = loop.create_future()
-        numbers: list[int] = []
-        left, reports = retries, 0
+        answered: asyncio.Future[tuple[int, _Answer] | None] = loop.create_future()
+        tries: dict[int, int] = {}
+        at, reports = 0, 0
         peer.note = ""
         try:
             while True:
-                number = next(self._numbers) & 0x7FFF_FFFF
-                numbers.append(number)
-                self._waiting[number] = peer, answered
-                body = encoder.encode(_set(operation, number, *requested))
+                number = secrets.randbelow(0x7FFF_FFFF) + 1
+                tries[number] = at
+                for each in tries:  # an answer to an earlier try is as good
+                    self._waiting[each] = peer, answered
+                body = encoder.encode(_set(operation, number, *bodies[at]))
                 self._transport.sendto(self._seal(peer, number, body), peer.address)
                 timer = loop.call_later(patience, _give_up, answered)
-                answer = await answered
+                found = await answered
                 timer.cancel()
                 answered = loop.create_future()
-                if answer is None:
-                    if left == 0:
-                        raise _LostError(self._silence(peer, patience, retries))
-                    left -= 1
-                elif not answer.report:
-                    return answer
-                elif answer.report in {"engine", "clock"} and reports < MAX_REPORTS:
-                    reports += 1
-                else:
+                if found is None:
+                    at += 1
+                    if at == len(bodies):
+                        raise _SilentError(self._silence(peer, patience, bodies))
+                    continue
+                number, answer = found
+                if not answer.report:
+                    return answer, tries[number]
+                if answer.report not in {"engine", "clock"} or reports == MAX_REPORTS:
                     raise _LostError(self._refusal(answer.report))
-                for old in numbers:  # an answer to an earlier try is as good
-                    self._waiting[old] = peer, answered
+                reports += 1
         finally:
-            for number in numbers:
+            for number in tries:
                 self._waiting.pop(number, None)
 
-    def _silence(self, peer: _Peer, patience: float, retries: int) -> str:
+    def _silence(self, peer: _Peer, patience: float, bodies: Sequence[tuple[int, int, bytes]]) -> str:
         if peer.left < 0:
             return peer.note
-        said = f"no answer in {patience:g} s, {retries + 1} times"
+        said = f"no answer in {patience:g} s, {len(bodies)} time{'s' if len(bodies) > 1 else ''}"
         if peer.note:
             return f"{said}; {peer.note}"
         if not self._v3:
-            return f"{said}: no agent there, or it knows no such community"
+            lost = ", or its large answers get lost (--retries 1 asks for smaller ones)" if bodies[-1][1] > 1 else ""
+            return f"{said}: no agent there, or it knows no such community{lost}"
         if peer.engine_id:
             return f"{said}, though it told its engine id: it may not take the privacy password of {self._user}"
         return f"{said}: no agent there"
@@ -360,35 +370,64 @@ class _Wire(asyncio.DatagramProtocol):
     # --- in ---
 
     def datagram_received(self, data: bytes, addr: tuple[Any, ...]) -> None:
+        """Take an answer by its request id: a switch of several addresses may answer from another than it was asked at.
+
+        Request ids are drawn at random, and v3 proves the engine beside.
+        """
         peer = self._peers.get(addr)
-        if peer is None:
-            return  # none of ours
+        if peer is not None and not self._charge(peer, data):
+            return
+        try:
+            message, number = self._opened(data)
+            waiting, _ = self._waiting.get(number, (None, None))
+            if waiting is None:
+                return  # too late, or none of ours
+            if waiting is not peer and not self._charge(waiting, data):
+                return
+            peer = waiting
+            if addr[:2] != peer.address[:2]:
+                self._check_stranger(message)
+            answer = self._answer_v3(peer, number, message, data) if self._v3 else self._answer_v2c(message)
+            if addr[:2] != peer.address[:2]:
+                peer.elsewhere = joined_address(*addr[:2]) if addr[0] == peer.address[0] else addr[0]
+            self._deliver(number, answer)
+        except Exception as error:  # noqa: BLE001 - whatever comes off the wire must not end the run
+            if peer is not None:
+                words = " ".join(str(error).split()) or type(error).__name__
+                where = "" if addr[:2] == peer.address[:2] else f" by way of {addr[0]}"
+                peer.note = printable(f"what came from it{where} could not be read ({words})"[:160])
+
+    def _charge(self, peer: _Peer, data: bytes) -> bool:
+        """Return whether an agent may send so much more."""
         peer.left -= len(data)
         if peer.left < 0:
             peer.note = f"it sent more than {AGENT_BYTES:,} bytes"
-            return
-        try:
-            self._take_v3(data, addr) if self._v3 else self._take_v2c(data, addr)
-        except Exception as error:  # noqa: BLE001 - whatever comes off the wire must not end the run
-            words = " ".join(str(error).split()) or type(error).__name__
-            peer.note = printable(f"what came from it could not be read ({words})"[:160])
+        return peer.left >= 0
 
-    def _take_v2c(self, data: bytes, addr: tuple[Any, ...]) -> None:
-        message, _ = decoder.decode(data, asn1Spec=_COMMUNITY)
-        if int(message[0]) != 1:
+    def _opened(self, data: bytes) -> tuple[Any, int]:
+        """Return a message and its request id. Raises ValueError, or what pyasn1 raises, for what is none."""
+        message, _ = decoder.decode(data, asn1Spec=_TEMPLATE if self._v3 else _COMMUNITY)
+        if int(message[0]) != (3 if self._v3 else 1):
             raise ValueError(f"a message of version {int(message[0])}")
+        if self._v3:
+            return message, int(message[1][0])
         body = bytes(message[2])
         operation, _ = decoder.decode(body, asn1Spec=_ANSWERS[body[0]])
-        self._deliver(int(operation[0]), addr, _Answer("", int(operation[1]), bytes(operation[3])))
+        return message, int(operation[0])
 
-    def _take_v3(self, data: bytes, addr: tuple[Any, ...]) -> None:
-        message, _ = decoder.decode(data, asn1Spec=_TEMPLATE)
-        if int(message[0]) != 3:
-            raise ValueError(f"a message of version {int(message[0])}")
-        number, flags = int(message[1][0]), bytes(message[1][2])[0]
-        peer, _ = self._waiting.get(number, (None, None))
-        if peer is None or peer.address != addr:
-            return  # too late, or none of ours
+    def _check_stranger(self, message: Any) -> None:
+        """Raise ValueError unless a message from another address has our community; v3 is signed."""
+        if not self._v3 and bytes(message[1]) != self._credentials.community.encode():
+            raise ValueError("an answer of another community")
+
+    @staticmethod
+    def _answer_v2c(message: Any) -> _Answer:
+        body = bytes(message[2])
+        operation, _ = decoder.decode(body, asn1Spec=_ANSWERS[body[0]])
+        return _Answer("", int(operation[1]), bytes(operation[3]))
+
+    def _answer_v3(self, peer: _Peer, number: int, message: Any, data: bytes) -> _Answer:
+        flags = bytes(message[1][2])[0]
         security, _ = decoder.decode(bytes(message[2]), asn1Spec=_SECURITY)
         engine_id, boots, seconds = bytes(security[0]), int(security[1]), int(security[2])
         if not (len(engine_id) <= _ENGINE_OCTETS and 0 <= boots <= _MOST_SECONDS and 0 <= seconds <= _MOST_SECONDS):
@@ -411,15 +450,13 @@ class _Wire(asyncio.DatagramProtocol):
         operation, _ = decoder.decode(body, asn1Spec=_ANSWERS[body[0]])
         bindings = bytes(operation[3])
         if body[0] == 0xA8:
-            report = self._heed(peer, engine_id, boots, seconds, bindings, signed=signed)
-            self._deliver(number, addr, _Answer(report, 0, b""))
-        elif flags & (_AUTH_FLAG | _PRIV_FLAG) != _AUTH_FLAG | _PRIV_FLAG:
+            return _Answer(self._heed(peer, engine_id, boots, seconds, bindings, signed=signed), 0, b"")
+        if flags & (_AUTH_FLAG | _PRIV_FLAG) != _AUTH_FLAG | _PRIV_FLAG:
             raise ValueError("an answer without authentication and privacy")
-        else:
-            if int(operation[0]) != number:
-                raise ValueError("an answer to another request")
-            peer.boots, peer.seconds, peer.seen = boots, seconds, self._clock()
-            self._deliver(number, addr, _Answer("", int(operation[1]), bindings))
+        if int(operation[0]) != number:
+            raise ValueError("an answer to another request")
+        peer.boots, peer.seconds, peer.seen = boots, seconds, self._clock()
+        return _Answer("", int(operation[1]), bindings)
 
     def _heed(self, peer: _Peer, engine_id: bytes, boots: int, seconds: int, bindings: bytes, *, signed: bool) -> str:
         """Learn an engine's id from a report, its clock from a signed one; return what it reports."""
@@ -434,10 +471,10 @@ class _Wire(asyncio.DatagramProtocol):
             peer.boots, peer.seconds, peer.seen = boots, seconds, self._clock()
         return report
 
-    def _deliver(self, number: int, addr: tuple[Any, ...], answer: _Answer) -> None:
-        peer, answered = self._waiting.get(number, (None, None))
-        if peer is not None and answered is not None and peer.address == addr and not answered.done():
-            answered.set_result(answer)
+    def _deliver(self, number: int, answer: _Answer) -> None:
+        _, answered = self._waiting.get(number, (None, None))
+        if answered is not None and not answered.done():
+            answered.set_result((number, answer))
 
 
 def _empty(number: int) -> Any:
@@ -447,7 +484,7 @@ def _empty(number: int) -> Any:
     return operation
 
 
-def _give_up(answered: asyncio.Future[_Answer | None]) -> None:
+def _give_up(answered: asyncio.Future[tuple[int, _Answer] | None]) -> None:
     if not answered.done():
         answered.set_result(None)
 
@@ -468,14 +505,13 @@ class _Reading:
     scalars: Rows = field(default_factory=dict)
     columns: dict[Oid, Rows] = field(default_factory=dict)
     complaints: list[str] = field(default_factory=list)
-    room: int = MAX_BINDINGS
     out_of_range: bool = False
 
     async def read(self, wanted: Wanted) -> None:
         self.columns = {column: {} for table in wanted.tables for column in table}
         scalars = wanted.scalars
         for table in wanted.tables:
-            await self._part(self._walk(table, scalars))
+            await self._part(self._walk({column: column for column in table}, scalars))
             scalars = ()
         if self.at is None and wanted.scalars:
             await self._part(self._get(wanted.scalars))
@@ -487,22 +523,36 @@ class _Reading:
             self.complaints.append(str(refused))
 
     async def _ask(
-        self, operation: Any, names: tuple[Oid, ...], once: int = 0, repetitions: int = 0
-    ) -> list[tuple[Oid, Any]] | None:
-        """Return the answer's bindings, None where it would be too big. Raises _RefusedError, _LostError."""
-        body = (once, repetitions, _names(names))
-        answer = await self.wire.exchange(self.peer, operation, body, self.timeout, self.retries)
-        if answer.status == _TOO_BIG:
-            return None
+        self, operation: Any, names: tuple[Oid, ...], once: int = 0, repetitions: Sequence[int] = (0,)
+    ) -> tuple[list[tuple[Oid, Any]] | int, int]:
+        """Return the answer's bindings, and which of `repetitions`, one for each try, it is to.
+
+        In place of the bindings it is an error status that a smaller request may not have. Raises _RefusedError,
+        _LostError.
+        """
+        encoded = _names(names)
+        bodies = [(once, each, encoded) for each in repetitions]
+        answer, tried = await self.wire.exchange(self.peer, operation, bodies, self.timeout)
+        if answer.status in _OF_SIZE:
+            return answer.status, tried
         if answer.status:
-            raise _RefusedError(f"it answers {_STATUS.get(answer.status, answer.status)} for {_dotted(names[0])}")
+            raise _RefusedError(_status_words(answer.status, names[0]))
         try:
-            return list(_bindings(answer.bindings))
+            return list(_bindings(answer.bindings)), tried
         except ValueError as error:
             raise _RefusedError(f"its answer for {_dotted(names[0])} cannot be read: {error}") from None
 
     async def _get(self, names: tuple[Oid, ...]) -> None:
-        self._keep(names, await self._ask(_GET, names) or ())
+        """Read single instances; what the agent does not give together, it may give one by one."""
+        found, _ = await self._ask(_GET, names, repetitions=(0,) * (self.retries + 1))
+        if not isinstance(found, int):
+            self._keep(names, found)
+        elif len(names) == 1:
+            raise _RefusedError(_status_words(found, names[0]))
+        else:
+            half = len(names) // 2
+            await self._part(self._get(names[:half]))
+            await self._part(self._get(names[half:]))
 
     def _keep(self, names: tuple[Oid, ...], found: Iterable[tuple[Oid, Any]]) -> None:
         self.at = self.now()
@@ -510,32 +560,67 @@ class _Reading:
             if name in names and self._is_value(name, value):
                 self.scalars[name] = value
 
-    async def _walk(self, table: tuple[Oid, ...], scalars: tuple[Oid, ...]) -> None:
-        """Walk columns side by side; a column ends where the next name is of another, or does not rise.
+    async def _walk(self, at: dict[Oid, Oid], scalars: tuple[Oid, ...] = ()) -> None:
+        """Walk columns side by side, each from its name in `at`.
 
-        Single instances come along with the first request, as what GETBULK does not repeat: it asks for what follows
-        their object's name.
+        A column ends where the next name is of another, or does not rise. Single instances come along with the first
+        request, as what GETBULK does not repeat: it asks for what follows their object's name. What is not answered is
+        asked for again in smaller requests: fewer rows, then without the instances, then one column at a time.
         """
-        at = {column: column for column in table}
         heads = tuple(name[:-1] for name in scalars)
         while at:
             names = tuple(at.values())
-            found = await self._ask(_GET_BULK, heads + names, len(heads), max(1, self.room // len(names)))
-            if found is None and self.room > len(names):
-                self.room = max(len(names), self.room // 2)
+            rows = max(1, self.peer.room // len(names))
+            tries = _fewer(rows, self.retries)
+            try:
+                found, tried = await self._ask(_GET_BULK, heads + names, len(heads), tries)
+            except _SilentError:
+                if self.at is None or len(names) == 1:  # it has never answered, or not for the least
+                    raise
+                await self._one_by_one(at)
+                return
+            if tried:
+                self._shrink(rows, tries[tried], len(names))
+            if isinstance(found, int):
+                if tries[tried] > 1:
+                    self._shrink(tries[tried], tries[tried] // 2, len(names))
+                elif heads:
+                    await self._part(self._get(scalars))
+                    heads = ()
+                elif len(names) > 1:
+                    await self._one_by_one(at)
+                    return
+                else:
+                    raise _RefusedError(_status_words(found, names[0]))
                 continue
-            if found is not None and heads:
+            self._grow()
+            if heads:
                 self._keep(scalars, found[: len(heads)])
                 found, heads = found[len(heads) :], ()
             if not found:
-                why = "is too big for it" if found is None else "is empty before the end"
-                self.complaints.append(f"its answer for {_dotted(names[0])} {why}")
+                self.complaints.append(f"its answer for {_dotted(names[0])} is empty before the end")
                 return
             columns = list(at)
             for i, (name, value) in enumerate(found):
                 column = columns[i % len(columns)]
                 if column in at:
                     self._step(at, column, name, value)
+
+    async def _one_by_one(self, at: dict[Oid, Oid]) -> None:
+        for column, name in at.items():
+            await self._part(self._walk({column: name}))
+
+    def _shrink(self, failed: int, rows: int, columns: int) -> None:
+        """Ask for so few rows from here on, and never again for as many as were not answered."""
+        self.peer.ceiling = max(1, min(self.peer.ceiling, failed * columns // 2))
+        self.peer.room = max(1, min(self.peer.ceiling, rows * columns))
+
+    def _grow(self) -> None:
+        """Ask for more again, up to what was lost, and slowly beyond: it may have been lost by chance."""
+        peer = self.peer
+        if peer.room == peer.ceiling:
+            peer.ceiling = min(MAX_BINDINGS, peer.ceiling + max(1, peer.ceiling // 8))
+        peer.room = min(peer.ceiling, 2 * peer.room)
 
     def _step(self, at: dict[Oid, Oid], column: Oid, name: Oid, value: Any) -> None:
         rows = self.columns[column]
@@ -558,6 +643,21 @@ class _Reading:
             self.out_of_range = True
             self.complaints.append(f"{_dotted(name)} is {OUT_OF_RANGE}")
         return value is not None and not isinstance(value, str)
+
+
+def _fewer(rows: int, retries: int) -> list[int]:
+    """Return how many rows each try asks for: as many, once more if that may be chance, ever fewer, and one at last.
+
+    >>> _fewer(50, 0), _fewer(50, 1), _fewer(50, 2), _fewer(50, 4)
+    ([50], [50, 1], [50, 50, 1], [50, 50, 6, 1, 1])
+    """
+    return [rows, *(max(1, rows >> 3 * i) for i in range(retries - 1)), 1][: retries + 1]
+
+
+def _status_words(status: int, name: Oid) -> str:
+    if status == _TOO_BIG:
+        return f"its answer for {_dotted(name)} is too big for it"
+    return f"it answers {_STATUS.get(status, status)} for {_dotted(name)}"
 
 
 def _dotted(name: Oid) -> str:
@@ -626,7 +726,7 @@ class Snmp:
         except (OSError, UnicodeError) as error:
             return Raw(self._now(), error=f"no address for {address[0]!r}: {getattr(error, 'strerror', None) or error}")
         peer = wire.peer(place)
-        peer.left = AGENT_BYTES
+        peer.left, peer.elsewhere = AGENT_BYTES, ""
         reading = _Reading(wire, peer, self._timeout, self._retries, self._now)
         failed = ""
         try:
@@ -636,6 +736,9 @@ class Snmp:
             failed = str(lost)
         except TimeoutError:
             failed = f"not read to the end in {self._agent_seconds:g} s"
+        if peer.elsewhere:
+            proof = "its engine's signature" if self._credentials.version == "3" else "its request id"
+            reading.complaints.append(f"it answers from {peer.elsewhere}, not {address[0]}: taken by {proof}")
         seconds, complaints = self._clock() - began, tuple(reading.complaints)
         at = self._now() if reading.at is None else reading.at
         return Raw(at, seconds, reading.scalars, reading.columns, complaints, failed)
