@@ -2,9 +2,11 @@
 
 import contextlib
 import os
+import re
 import socket
 import threading
 import tty
+from dataclasses import replace
 
 import netmiko
 import pytest
@@ -12,8 +14,9 @@ import pytest
 from tagloom import platforms
 from tagloom.adapters.channels import SerialLine, TelnetLine
 from tagloom.adapters.console_switch import NewSwitch
+from tagloom.adapters.greeting import TAIL, Greeting, last_lines
 from tagloom.adapters.ssh import Access
-from tagloom.errors import DeviceError
+from tagloom.errors import DeviceError, InputError
 
 ACCESS = Access("192.0.2.1", user="ops", password="secret-9", login_seconds=3.0)
 LOG = "01-Jan-2000 00:00:01 %LINK-I-Up:  g1\r\n"
@@ -197,3 +200,127 @@ def test_a_password_that_could_not_be_sent_is_not_named():
             line.__enter__()
     assert "secret-9" not in str(raised.value)
     assert "login" in str(raised.value)
+
+
+LEGAL = "Without permission no access.\n****\nPress Y or ENTER to continue, N to exit.\n"
+MOTD = "Planned work tonight\n\nPress 'y' to continue"
+TERMS = "Authorised use only.\nDo you accept the terms (y/n)? "
+# what a console says last, the operator's answers, and the keys or the error
+SAID = [
+    (LEGAL, {}, "wants consent"),
+    (LEGAL, {"consent": "y"}, ["\n"]),
+    (LEGAL, {"press y  or ENTER": "y"}, ["\n"]),
+    (LEGAL, {"another banner": "y"}, "wants consent"),
+    ("Please input Y or press ENTER to agree", {"consent": "y"}, ["\n"]),
+    (MOTD, {}, "Planned work tonight / Press 'y' to continue"),
+    (MOTD, {"consent": "y"}, ["y"]),
+    ("Press 'y' to continue (within 30 seconds) (y/n)", {"consent": "y"}, ["y"]),
+    ("Type 'yes' to accept: ", {"consent": "yes"}, ["yes\n"]),
+    ("Press ENTER to accept the conditions.\n", {}, "wants consent"),
+    ("Press ENTER to accept the conditions.\n", {"consent": ""}, ["\n"]),
+    *((said, {}, "wants consent") for said in (TERMS, "I agree [yes/no]: ", "Continue? (Y or N) ", "Proceed <y/n>:")),
+    (TERMS, {"consent": "y"}, ["y\n"]),
+    (TERMS, {"accept the terms": "y\n"}, ["y\n"]),
+    ("Please Press ENTER.\n", {}, ["\n"]),
+    ("Press ENTER to get started.\n\n", {}, ["\n"]),
+    ("Press any key to continue", {}, ["\n"]),
+    ("Would you like to enter the Setup Wizard (Y/N)[Y] ", {"consent": "y"}, ["n\n"]),
+    ("The password needs to be changed. Change now? [Y/N]:", {}, ["n\n"]),
+    ("Do you want to change the password (Y/N)[N] ?", {}, ["n\n"]),
+    ("Please change your password.\nEnter old password  :", {}, "wants another password"),
+    ("(current) UNIX password: ", {}, "wants another password"),
+    ("Enter new password:", {}, "wants another password"),
+    ("Retype new password: ", {}, "wants another password"),
+    ("Your role [admin/guest]: ", {"Your role": "guest"}, ["guest\n"]),
+    ("Password:", {"password": "x"}, ["pw\n"]),
+    *(
+        (f"\n{prompt}", {}, ["\n", None])
+        for prompt in ("(Core) #", "(Core) >", "sw1~#", '"sw 1"#', "sw 1>", "sw1*#", "[~sw1]")
+    ),
+]
+
+
+@pytest.mark.parametrize(("said", "answers", "keys"), SAID)
+def test_a_question_at_a_login_is_answered_as_configured_or_named(said, answers, keys):
+    """Consent is the operator's; what waits for nothing but a key, and offers, are tagloom's own to answer."""
+    greeting = Greeting("s0", "ops", "pw", answers=answers.items())
+    assert greeting.waits.search(said, max(0, len(said) - TAIL))
+    if isinstance(keys, list):
+        assert [greeting.answer(said) for _ in keys] == keys
+    else:
+        with pytest.raises(DeviceError, match=re.escape(keys)) as raised:
+            greeting.answer(said)
+        assert last_lines(said) in raised.value.text
+
+
+def test_an_agreement_is_given_once():
+    greeting = Greeting("s0", "ops", "pw", answers=[("consent", "y")])
+    assert (greeting.answer(MOTD), greeting.answer(TERMS)) == ("y", "y\n")
+    with pytest.raises(DeviceError, match="asks again after 'y'"):
+        greeting.answer(MOTD)
+
+
+@pytest.mark.parametrize(
+    ("said", "answers"),
+    [
+        ({"consent": True, "Your role": "guest"}, (("consent", "y"), ("Your role", "guest"))),
+        ('{"consent": "y"}', (("consent", "y"),)),
+        ({}, ()),
+    ],
+)
+def test_answers_to_a_console_come_from_the_inventory(said, answers):
+    variables = {"inventory_hostname": "s0", "tagloom_console_answers": said}
+    assert Access.of_host(variables).console_answers == answers
+
+
+@pytest.mark.parametrize("said", ["y", ["y"], {"": "y"}, {"consent": ["y"]}])
+def test_what_is_no_answer_to_a_console_is_refused(said):
+    with pytest.raises(InputError, match="s0: tagloom_console_answers: expected what to type by words of the console"):
+        Access.of_host({"inventory_hostname": "s0", "tagloom_console_answers": said})
+
+
+@pytest.mark.parametrize("prompt", ["(Core) #", '"sw 1"#', "sw1~#"])
+def test_a_console_is_known_by_a_prompt_of_any_signs_behind_a_banner_that_was_agreed_to(prompt):
+    typed = []
+
+    def play(session):
+        session.sendall(f"\r\n{MOTD}".encode())
+        typed.append(session.recv(64))
+        session.sendall(f"y\r\n\r\n{prompt}".encode())
+        while said := session.recv(512):
+            lines = re.split(r"\r\n|\r\0|\r|\n", said.decode())
+            session.sendall(f"\r\n{prompt}".join(lines).encode())
+
+    access = replace(ACCESS, console_answers=(("consent", "y"),))
+    with telnet_server(play) as port:
+        line = NewSwitch("s0", platforms.load("n-series"), access, lambda: TelnetLine("127.0.0.1", port, 5.0))
+        line.__enter__()
+        assert (line._host + "#", line.mode) == (prompt, "")
+        line._hang_up()
+    assert typed == [b"y"]
+
+
+def test_a_console_that_waits_for_nobody_knows_what_ends_with_its_last_lines():
+    """Within the time-out, and without the password that it echoes."""
+
+    def play(session):
+        session.sendall(b"\r\nUser Name:")
+        said = b""
+        while b"\r" not in said:
+            said += session.recv(64)
+        session.sendall(b"ops\r\nPassword:")
+        session.recv(64)
+        session.sendall(b"secret-9\r\nEnter the code of your token\r\n...")
+        while session.recv(64):
+            pass
+
+    with telnet_server(play) as port:
+        line = NewSwitch(
+            "s0",
+            platforms.load("n-series"),
+            replace(ACCESS, login_seconds=1.5),
+            lambda: TelnetLine("127.0.0.1", port, 5.0),
+        )
+        with pytest.raises(DeviceError, match=r"no answer in .* Enter the code of your token / \.\.\.") as raised:
+            line.__enter__()
+    assert "secret-9" not in str(raised.value)

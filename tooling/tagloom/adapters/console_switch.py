@@ -61,7 +61,10 @@ class ConsoleSwitch(_AtConsole, SshSwitch):
         self._open_line = line
 
     def _greeting(self) -> Greeting:
-        return Greeting(self.name, self._access.user, self._access.password, ends_view=self._ends_view)
+        access = self._access
+        return Greeting(
+            self.name, access.user, access.password, ends_view=self._ends_view, answers=access.console_answers
+        )
 
     @property
     def _ends_view(self) -> str:
@@ -99,7 +102,8 @@ class NewSwitch(ConsoleSwitch):
 
     def _greeting(self) -> Greeting:
         user, password, factory = self._access.user, self._access.password, self._platform.factory_login
-        self._first = FirstGreeting(self.name, user, password, factory, self._ends_view)
+        answers = self._access.console_answers
+        self._first = FirstGreeting(self.name, user, password, factory, self._ends_view, answers)
         return self._first
 
     def _log_in(self) -> None:

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import re
+from functools import cache
+from typing import TYPE_CHECKING, NoReturn
 
 from tagloom.errors import DeviceError
+from tagloom.plain_text import printable
+from tagloom.platforms.secrets import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 LOG_TIME = r"\d\d-\w{3}-\d{4} \d\d:\d\d:\d\d"
 LOG_LINE = re.compile(rf"^{LOG_TIME} {{0,4}}:? {{0,4}}%.*\n?", re.MULTILINE)  # a switch speaks unasked
@@ -14,31 +21,55 @@ _MORE = r"^ {0,4}(?:-{2,8} ?More ?-{2,8}|<-{1,8} ?More ?-{1,8}>) ?"
 # More may follow it, or it is the switch's own text.
 VAGUE_PAGER = re.compile(rf"(?:{_MORE}|^Press any key to continue[^\n]{{0,40}})\Z", re.MULTILINE)
 _USER = r"(?:user ?name|user|login) ?: ?"
-_PASSWORD = r"password ?: ?"  # noqa: S105 - what is asked
-_YES_OR_NO = r"[(\[] ?y(?:es)? ?/ ?n(?:o)? ?[)\]](?: ?\[[yn]\])? ?[?:]? ?"
+_PASSWORD = r"password {0,4}: ?"  # noqa: S105 - what is asked
+_YES, _NO = r"['\"]?\by(?:es)?\b['\"]?", r"['\"]?no?\b['\"]?"
+_YES_OR_NO = rf"[(\[<{{]? ?{_YES} ?(?:/|\||or|,) ?{_NO} ?[)\]>}}]?(?: ?\[[yn]\])? ?[?:.]? ?"
 _ANY_KEY = r"(?:press|hit) (?:any|the|return|enter|<).{0,60}"
+# A banner that has to be agreed to: Comware's and Huawei's `header legal`, OS6's `banner motd acknowledge`, and others.
+_PRESS_YES = r"(?:press|hit|type|enter|input|key in) (?:the )?['\"\[(<]?y(?:es)?['\"\])>]?(?![\w-])[^\n]{0,100}"
 _FAILED = r"^[^\w\n]{0,32}(?:authentication|login) failed"
-_VIEW = r"^\[(?!y/|n/)[\w./-]{1,128}\] ?"  # of Comware
-_AT_PROMPT = rf"(?:[\w)\].-][>#] ?|{_VIEW})"  # a line of # alone is a banner
+_VIEW = r"^\[(?!y/|n/)[\w./~*-]{1,128}\] ?"  # of Comware
+# Names may have blanks, quotes and signs: `(Core) #`, `sw1~#`, `"sw 1"#`. A line of # or = alone is a banner.
+_AT_PROMPT = rf"(?:(?:[^\s#>=*]|\w\*) ?[>#] ?|{_VIEW})"
 # The end of what a console says before it waits; no longer than `TAIL` characters of it are looked at.
 WAITS = re.compile(
-    rf"(?:{_USER}|{_PASSWORD}|{_YES_OR_NO}|^[^\n]{{0,60}}{_ANY_KEY}|{_AT_PROMPT}|{PAGER}|{_MORE}|{_FAILED}[^\n]{{0,80}}\n{{0,4}})\Z",
+    rf"(?:{_USER}|{_PASSWORD}|{_YES_OR_NO}|^[^\n]{{0,60}}(?:{_ANY_KEY}|{_PRESS_YES})\n{{0,4}}|{_AT_PROMPT}|{PAGER}|{_MORE}"
+    rf"|{_FAILED}[^\n]{{0,80}}\n{{0,4}})\Z",
     re.IGNORECASE | re.MULTILINE,
 )
 TAIL = 256
 _AROUND = " \t\a"
 # What a first login asks for: other credentials than the factory's.
-_OLD, _NEW_USER = r"old password {0,4}: ?", r"new user ?name ?: ?"
+_OLD, _NEW_USER = r"(?:old|current\)?)(?: \w{1,16})? password {0,4}: ?", r"new user ?name ?: ?"
 _NEW = r"(?:(?:enter|confirm|re-?enter) (?:the )?new|confirm|re-?enter) password {0,4}: ?"
+_RENEWS = r"(?:new|re-?type|re-?enter|confirm|verify|repeat)[^\n]{0,20} password {0,4}: ?"
+# Offers of a switch that may be declined whenever it is logged in to.
+_OFFERED = (
+    r"wizard|initial config|set-?up|change (?:now|.{0,30}password)|password .{0,40}(?:change|modify)|continue to set it"
+    r"|auto.{0,3}(?:config|install)|zero.?touch|license"
+)
+_AGREES = r"accept|agree|consent|acknowledg"
+_OR_RETURN = r"\bor (?:press )?(?:the )?<?(?:enter|return)\b"
+CONSENT = "consent"  # what stands for every banner that has to be agreed to, where answers are configured
+_LINES_SHOWN = 4
 _MUST_SET = r"continue to set it\? ?\[y/n\]:? ?"  # a password of a Huawei switch's console
 _MOST_ANSWERS = 24
 _ROUNDS = 8  # of Returns, each of which brought something else than the one before
-_SUBMODE = re.compile(r"\(config[^()\n]{0,64}\)$")
+_SUBMODE = re.compile(r"\(config[^()\n]{0,64}\)$", re.IGNORECASE)
 
 
 def without_log(text: str) -> str:
     """Return a text without what the switch has written unasked: whole lines, and what stands behind a prompt."""
     return _LOGGED.sub("", text)
+
+
+def last_lines(said: str, *secrets: str) -> str:
+    """Return the last lines of what a console said, on one line, to be shown in an error, without `secrets`."""
+    text = without_log(said[-4 * TAIL :])
+    for secret in filter(None, secrets):
+        text = text.replace(secret, "<hidden>")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return printable(" / ".join(shown(line) for line in lines[-_LINES_SHOWN:])[-TAIL:])
 
 
 def _ends(text: str, pattern: str) -> bool:
@@ -49,17 +80,54 @@ def _is(line: str, pattern: str) -> bool:
     return re.fullmatch(pattern, line, re.IGNORECASE) is not None
 
 
+def _last_line(said: str) -> str:
+    return said.rstrip().rpartition("\n")[2][-TAIL:]
+
+
+def _wants_consent(said: str) -> bool:
+    """Return whether a console waits for an agreement: yes or no to what is no offer, or a key that means it."""
+    last = _last_line(said)
+    if _ends(said, rf"(?:{_PRESS_YES})\n{{0,4}}"):
+        return True
+    if _ends(said, _YES_OR_NO):
+        return re.search(_OFFERED, last, re.IGNORECASE) is None
+    return _ends(said, rf"(?:{_ANY_KEY})\n{{0,4}}") and re.search(_AGREES, last, re.IGNORECASE) is not None
+
+
+def _words_of(words: str) -> str:
+    """Return the pattern of an operator's words in a console's last line, or over the end of one and the next."""
+    return r"\s{1,8}".join(map(re.escape, words.split())) + r"[^\n]{0,80}\n{0,4}"
+
+
+def _is_yes(keys: str) -> bool:
+    return keys.strip().lower() in {"", "y", "yes"}
+
+
+@cache
+def _waits(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
+
+
 class Greeting:
     """What to type until a console is at its prompt; `answer` raises DeviceError where it will never be.
 
     A prompt is a line that comes again, alone, where nothing but a Return is typed: a banner's line does not. Names and
     passwords are given once in each of the `tries`; some firmware asks for the name twice before the password (netmiko,
     cisco_s300). Where the prompt's `name` is known, a line of it is enough. `ends_view` leads out of every view, where
-    prompts have brackets.
+    prompts have brackets. `answers` are the operator's to what a console says: keys by words of its last lines, or by
+    `CONSENT`. Without one, nothing is agreed to, and a question that is no offer is an error.
     """
 
     def __init__(
-        self, switch: str, user: str, password: str, name: str = "", *, ends_view: str = "", tries: int = 1
+        self,
+        switch: str,
+        user: str,
+        password: str,
+        name: str = "",
+        *,
+        ends_view: str = "",
+        tries: int = 1,
+        answers: Iterable[tuple[str, str]] = (),
     ) -> None:
         self.name = name  # what stands before the prompt's sign, and
         self.sign = ""  # that sign: > or #
@@ -67,6 +135,7 @@ class Greeting:
         self._switch, self._ends_view, self._tries = switch, ends_view, tries
         self._log_in_as(user, password)
         self._line, self._rounds, self._answers = "", 0, 0
+        self._configured, self._agreed = dict(answers), set[str]()
 
     def _log_in_as(self, user: str, password: str) -> None:
         self._user, self._password = user, password
@@ -87,6 +156,10 @@ class Greeting:
         self._check_rounds(said)
         if self._given and re.search(_FAILED, said, re.IGNORECASE | re.MULTILINE):
             self._be_refused()
+        if (keys := self._as_configured(said)) is not None:
+            return keys
+        if _ends(said, f"{_OLD}|{_RENEWS}"):
+            self._be_puzzled(said, "wants another password: log in once and set it")
         if _ends(said, _PASSWORD):
             if not self._passwords:
                 self._be_refused()
@@ -96,6 +169,8 @@ class Greeting:
             if self._given or not self._names:
                 self._be_refused()
             return f"{self._names.pop()}\n"
+        if _wants_consent(said):
+            self._be_puzzled(said, f"wants consent, which tagloom_console_answers gives: {{{CONSENT}: y}}")
         if _ends(said, _YES_OR_NO):  # a set-up wizard, a new password: not now
             return "n\n"
         if _ends(said, f"{PAGER}|{_MORE}"):
@@ -108,6 +183,38 @@ class Greeting:
         self._answers += 1
         if self._answers > _MOST_ANSWERS:
             raise DeviceError(self._switch, "login", f"asks without end: {said[-TAIL:].strip()!r}")
+
+    @property
+    def waits(self) -> re.Pattern[str]:
+        """Return `WAITS`, and the words that the operator's answers are to."""
+        own = [_words_of(words) for words in self._configured if words != CONSENT]
+        return _waits("|".join((WAITS.pattern, *(rf"(?:{words})\Z" for words in own)))) if own else WAITS
+
+    def _as_configured(self, said: str) -> str | None:
+        """Return the operator's keys for what a console says last, None where they have none; each text once.
+
+        Behind a key that is waited for goes no Return: it would be an empty name at the login that follows.
+        """
+        text = " ".join(said[-TAIL:].split())
+        pressed = _ends(said, rf"(?:{_PRESS_YES}|{_ANY_KEY})\n{{0,4}}")
+        asks = pressed or _ends(said, _YES_OR_NO)
+        if not asks and _ends(said, f"{_USER}|{_PASSWORD}|{_AT_PROMPT}"):
+            return None
+        consents = _wants_consent(said)
+        for words, keys in self._configured.items():
+            if consents if words == CONSENT else _ends(said, _words_of(words)):
+                if text in self._agreed:
+                    self._be_puzzled(said, f"asks again after {keys!r}")
+                self._agreed.add(text)
+                if pressed and _is_yes(keys) and re.search(_OR_RETURN, text, re.IGNORECASE):
+                    return "\n"
+                return keys if keys.endswith("\n") or (pressed and len(keys) == 1) else f"{keys}\n"
+        return None
+
+    def _be_puzzled(self, said: str, why: str) -> NoReturn:
+        raise DeviceError(
+            self._switch, "login", f"the console {why}; its last lines: {last_lines(said, self._password)}"
+        )
 
     def _at_prompt(self, said: str) -> str | None:
         lines = [line.strip(_AROUND) for line in said.split("\n")]
@@ -145,9 +252,15 @@ class FirstGreeting(Greeting):
     """
 
     def __init__(
-        self, switch: str, user: str, password: str, factory: tuple[str, str] | None, ends_view: str = ""
+        self,
+        switch: str,
+        user: str,
+        password: str,
+        factory: tuple[str, str] | None,
+        ends_view: str = "",
+        answers: Iterable[tuple[str, str]] = (),
     ) -> None:
-        super().__init__(switch, user, password, ends_view=ends_view)
+        super().__init__(switch, user, password, ends_view=ends_view, answers=answers)
         self.renewed = False
         self._own, self._factory = (user, password), factory
 

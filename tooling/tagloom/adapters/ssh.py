@@ -21,7 +21,16 @@ from pydantic import TypeAdapter
 from tagloom.adapters import scheduled_reload
 from tagloom.adapters.channels import OnePiece
 from tagloom.adapters.echoes import ERASED, SLACK, damaged, echo_end, is_shown
-from tagloom.adapters.greeting import LOG_LINE, LOG_TIME, PAGER, TAIL, VAGUE_PAGER, WAITS, Greeting, without_log
+from tagloom.adapters.greeting import (
+    LOG_LINE,
+    LOG_TIME,
+    PAGER,
+    TAIL,
+    VAGUE_PAGER,
+    Greeting,
+    last_lines,
+    without_log,
+)
 from tagloom.adapters.metered import Allowance, MeteredSocket, TerminalText
 from tagloom.adapters.steady_clock import measure_by_steady_clock
 from tagloom.errors import DeviceError, Finding, InputError
@@ -83,6 +92,8 @@ _TYPINGS = 8  # of one line, of which the console loses characters
 _TYPED_AT_ONCE = 8  # characters, once some were lost: a UART keeps 16
 _ADVICE = "say tagloom_careful: true if it loses what is typed, tagloom_echo: false if it only shows it so"
 _BELLS = re.compile(r"^\a+", re.MULTILINE)  # before an error
+_ANSWERS = TypeAdapter(dict[str, bool | str])
+_ANSWERS_EXPECTED = "what to type by words of the console: {consent: y}"
 _FLAG = TypeAdapter(bool)  # from a command line's key=value it comes as text
 
 # Without a handler of its own, paramiko's tracebacks of every refused connection would reach standard error.
@@ -135,6 +146,14 @@ def _prompt_of(*names: str, brackets: bool = False) -> re.Pattern[str]:
     return re.compile(rf"^\a{{0,4}}(?:{any_of})(\([^)\n]{{0,64}}\))?[#>]{behind}", re.MULTILINE)
 
 
+def _console_answers(said: object) -> tuple[tuple[str, str], ...]:
+    """Read the keys to type by words of a console; YAML's yes is y. Raises ValueError for what is no such mapping."""
+    found = _ANSWERS.validate_json(said) if isinstance(said, str) else _ANSWERS.validate_python(said or {})
+    if not all(words.strip() for words in found):
+        raise ValueError("an answer to nothing")
+    return tuple((words, "ny"[keys] if isinstance(keys, bool) else keys) for words, keys in found.items())
+
+
 @dataclass(frozen=True, slots=True)
 class Access:
     """How a switch is reached; secrets are kept out of its `repr`.
@@ -144,6 +163,7 @@ class Access:
     host_key_checking  false takes any key: only where the operator says so
     fast_cli           short silences at the login; a real 5324 needs the long ones
     echo               wait for each line's echo before its answer; off for a switch that garbles echoes
+    console_answers    what to type at a console's questions, by words of its last lines: the operator's consent
     careful            press Return only where a line was echoed whole: for a console that loses what is typed
     become             what a Linux machine's commands run by, such as ``sudo -n``; "" = the user is root
     save_to            the file of a Linux machine that its configuration is kept in; "" = a reboot forgets it
@@ -162,6 +182,7 @@ class Access:
     fast_cli: bool = False
     echo: bool = True
     careful: bool = False
+    console_answers: tuple[tuple[str, str], ...] = ()
     become: str = ""
     save_to: str = ""
     login_seconds: float = LOGIN_SECONDS
@@ -172,7 +193,7 @@ class Access:
         *("inventory_hostname", "ansible_host", "ansible_port"),
         *("ansible_user", "ansible_password", "ansible_become_password", "ansible_ssh_private_key_file"),
         *("tagloom_known_hosts", "tagloom_host_key_checking", "tagloom_fast_cli", "tagloom_echo"),
-        "tagloom_careful",
+        *("tagloom_careful", "tagloom_console_answers"),
         *("tagloom_login_seconds", "tagloom_answer_seconds", "tagloom_become", "tagloom_save_to"),
     )
 
@@ -210,6 +231,7 @@ class Access:
             fast_cli=flag("tagloom_fast_cli", False),
             echo=flag("tagloom_echo", True),
             careful=flag("tagloom_careful", False),
+            console_answers=read("tagloom_console_answers", {}, of=_console_answers, expected=_ANSWERS_EXPECTED),
             become=str(say("tagloom_become") or ""),
             save_to=str(say("tagloom_save_to") or ""),
             login_seconds=number("tagloom_login_seconds", LOGIN_SECONDS),
@@ -247,6 +269,7 @@ class Session:
         self._unread = ""
         self._identity = ""  # what the switch has said of itself since the login
         self._terminal = TerminalText()
+        self._said_at_login = ""
 
     def __enter__(self) -> Self:
         """Log in, and make the session ready for commands."""
@@ -259,7 +282,7 @@ class Session:
         self._identity = ""
         try:
             self._open()
-            self._unread, self._terminal = "", TerminalText()
+            self._unread, self._terminal, self._said_at_login = "", TerminalText(), ""
             self._log_in()
             if self._socket is not None:
                 self._socket.allow(SESSION_BYTES)
@@ -461,10 +484,17 @@ class Session:
             raise self._lost(command, f"an answer of more than {allowance.limit:,} bytes")
         if not data:
             self._channel.wait(min(left, at_most))
-        return self._terminal.feed(data)
+        text = self._terminal.feed(data)
+        if command == "login":
+            self._said_at_login = (self._said_at_login + text)[-4 * TAIL :]
+        return text
 
     def _lost(self, command: str, how: str) -> DeviceError:
+        """Hang up, and return the error; one of a login shows the console's last lines, which may be a question."""
         why = self._socket.why if self._socket is not None else ""
+        secrets = self._access.password, self._access.enable_password
+        if command == "login" and (seen := last_lines(self._said_at_login, *secrets)):
+            how = f"{how}; the console's last lines: {seen}"
         self._hang_up()  # so that nobody waits for this session a second time
         return DeviceError(self.name, command, why or how)
 
@@ -700,12 +730,13 @@ class SshSwitch(Session):
 
     def _greeting(self) -> Greeting:
         tries = 2 if self._careful else 1  # a password is not shown, so that what was lost of it is not seen
-        return Greeting(self.name, self._access.user, self._access.password, tries=tries)
+        access = self._access
+        return Greeting(self.name, access.user, access.password, tries=tries, answers=access.console_answers)
 
     def _greet(self, greeting: Greeting) -> Greeting:
         """Answer what the console says until it is at its prompt."""
         while True:
-            said = self._until_still(WAITS, self._allowance(self._access.login_seconds), greeting.is_clear)
+            said = self._until_still(greeting.waits, self._allowance(self._access.login_seconds), greeting.is_clear)
             keys = greeting.answer(said)
             if keys is None:
                 return greeting
@@ -757,7 +788,8 @@ class SshSwitch(Session):
         """Return what a prompt says of where the session stands, "" for where nothing can be configured."""
         if self._words.brackets:
             return "" if prompt[1] is None else f"[{prompt[1]}]"
-        return prompt[1] or ""
+        mode = prompt[1] or ""
+        return mode.lower() if mode.lower() == _CONFIG_MODE else mode  # FASTPATH's own: (Config)
 
     def _check(self, line: str, answer: str) -> None:
         if self._is_error(answer):
