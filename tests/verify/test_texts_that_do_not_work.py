@@ -11,7 +11,9 @@ from tagloom import pipeline, platforms
 from tagloom.cli import main
 from tagloom.lab.device import Device, UnmanagedConfig
 from tagloom.read import read_fabric
+from tagloom.records.fabric import Management
 from tagloom.render import parse_configuration, read_text, render_configuration
+from tagloom.report.terminal import proof_lines
 
 TEMPLATES = ROOT / "templates"
 DATA = ROOT / "tests" / "data" / "texts"
@@ -561,3 +563,57 @@ def test_the_command_says_it_on_the_screen_in_json_and_by_its_exit_status(tmp_pa
     shown = capsys.readouterr().out
     assert "'gvrp enable'" in shown
     assert f"yes, except for lines I do not know: s1:{number}\n" in shown
+
+
+VLAN_200 = {"os6": "vlan 200\nexit"}
+RING_OF_OTHERS = {
+    family: "\n".join(
+        [
+            VLAN_200.get(family, in_block("vlan database", "vlan 200")),
+            *(in_block(f"{G1[family][:-1]}{n}", "switchport general allowed vlan add 200 tagged") for n in (1, 2, 3)),
+        ]
+    )
+    for family in ("ros", "fastpath", "os6")
+}
+
+
+def ring_of_others(family, **more):
+    """Prove texts with VLAN 200 on all links of the ring, spanning tree off, and some lines more at some switches."""
+    lines = {f"s{s}": RING_OF_OTHERS[family] for s in range(3)}
+    return proof_of(family, **{name: "\n".join([each, more.get(name, "")]) for name, each in lines.items()})
+
+
+@pytest.mark.parametrize("family", ["ros", "fastpath", "os6"])
+def test_a_ring_of_an_unmanaged_vlan_into_which_no_port_leads_is_a_warning(family):
+    proof = ring_of_others(family)
+    assert proof.proven, [str(each) for each in proof.findings]
+    assert [ring.vlan for ring in proof.latent] == [200]
+    ring = proof.to_json()["latent"][0]
+    assert ring["vlan"] == 200
+    assert len(ring["channels"]) == 3
+    ends = {end for channel in ring["channels"] for end in channel.split(" -> ")}
+    assert {f"s0:{LINK[family][0]}", f"s1:{LINK[family][1]}"} <= ends
+    said = " ".join(" ".join(proof_lines(proof, 3)).split())
+    assert "latent no spanning tree breaks these rings" in said
+    cut = proof_of(family, **{f"s{s}": RING_OF_OTHERS[family] for s in range(2)})
+    assert (cut.proven, cut.latent) == (True, ())
+
+
+@pytest.mark.parametrize("family", ["ros", "fastpath", "os6"])
+@pytest.mark.parametrize("line", ["ip address 192.0.2.1 255.255.255.0", "ip address dhcp"])
+def test_a_switch_s_own_address_in_a_ring_of_an_unmanaged_vlan_is_a_storm(family, line):
+    proof = ring_of_others(family, s1=in_block("interface vlan 200", line))
+    assert not proof.storm_free
+    assert not proof.foreign_safe
+    assert proof.findings[-1].where == "VLAN 200, from a switch's own address"
+    other = ring_of_others(family, s1=in_block("interface vlan 1", line))
+    assert other.storm_free, "an address in another VLAN"
+
+
+@pytest.mark.parametrize("family", ["ros", "fastpath"])
+def test_an_in_band_management_vlan_that_is_a_ring_is_a_storm(family):
+    fabric, texts = planned(family)
+    texts = {name: behind(family, text, RING_OF_OTHERS[family]) for name, text in texts.items()}
+    for vlan, storm_free in ((200, False), (201, True)):
+        managed = replace(fabric, management=Management(vlan, 0, 20, (0, 1)))
+        assert pipeline.prove(managed, texts, None, whole=True)[1].storm_free is storm_free

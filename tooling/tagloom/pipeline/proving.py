@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from tagloom.records.wave_proof import WaveProof
     from tagloom.render import Reading
 
+    Readings = Mapping[str, Reading]
+
 
 def prove(
     fabric: Fabric,
@@ -69,7 +71,10 @@ def prove(
     """
     plan = Plan(routes, duplicates_allowed, shares=True)
     if whole:
-        judge = partial(verify, plan=plan)
+
+        def judge(fabric: Fabric, state: FabricState, readings: Readings) -> Findings:
+            return verify(fabric, state, replace(plan, addresses=_addresses(readings)))
+
         return _prove_whole_texts(fabric, texts, judge, (loss, detours), trust_foreign=trust_foreign)
     state, unknown = parse(fabric, texts)
     proof = verify(fabric, state, plan)
@@ -80,8 +85,16 @@ def prove_what_runs(
     fabric: Fabric, texts: Mapping[str, str], blocked: Collection[tuple[int, int]], *, trust_foreign: bool = False
 ) -> Findings:
     """Prove a network of others from whole texts; `blocked` are (switch index, port). See `verify.prove_running`."""
-    judge = partial(prove_running, blocked=blocked)
-    return _prove_whole_texts(fabric, texts, judge, ("", None), trust_foreign=trust_foreign)[1]
+
+    def judge(fabric: Fabric, state: FabricState, readings: Readings) -> Findings:
+        treeless = {name: reading.treeless for name, reading in readings.items()}
+        return prove_running(fabric, state, blocked, treeless, _addresses(readings))
+
+    return _prove_whole_texts(fabric, texts, judge, ("", None), trust_foreign=trust_foreign, follows_trees=True)[1]
+
+
+def _addresses(readings: Readings) -> frozenset[tuple[str, int]]:
+    return frozenset((name, vlan) for name, reading in readings.items() for vlan in reading.addresses)
 
 
 def _with_losses(
@@ -99,13 +112,18 @@ def _with_losses(
 def _prove_whole_texts(
     fabric: Fabric,
     texts: Mapping[str, str],
-    judge: Callable[[Fabric, FabricState], Findings],
+    judge: Callable[[Fabric, FabricState, Readings], Findings],
     losses: tuple[str, Sequence[Detour] | None],
     *,
     trust_foreign: bool,
+    follows_trees: bool = False,
 ) -> tuple[FabricState, Findings]:
+    """Prove whole texts by a judge, and name the lines by which a VLAN has no spanning tree.
+
+    One that follows such VLANs has them named only where a ring of the VLAN is latent.
+    """
     state = dead_states(fabric)
-    readings: list[Reading] = []
+    by_name: dict[str, Reading] = {}
     missing: list[Finding] = []
     for switch, ports in zip(fabric.switches, fabric.used_ports, strict=True):
         if switch.up:
@@ -113,11 +131,12 @@ def _prove_whole_texts(
             if reading.further_ports:
                 missing.append(_missing_ports(switch, reading.further_ports))
                 reading = replace(reading, state=parse_configuration(platforms.of(switch), texts[switch.name]).state)
-            readings.append(reading)
+            by_name[switch.name] = reading
             state[switch.name] = reading.state
-    state = {switch.name: state[switch.name] for switch in fabric.switches}
-    proof = judge(fabric, state)
-    unknown = tuple(line for reading in readings for line in reading.unknown_lines)
+    state, readings = {switch.name: state[switch.name] for switch in fabric.switches}, by_name.values()
+    proof = judge(fabric, state, by_name)
+    rings = {ring.vlan for ring in proof.latent}
+    unknown = tuple(line for reading in readings for line in reading.named(rings if follows_trees else None))
     found = (*missing, *(finding for reading in readings for finding in reading.findings))
     untrusted = () if trust_foreign else tuple(line.finding() for line in unknown)
     refused = [reading.refused for reading in readings if reading.refused is not None]

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from tagloom.platforms.family import family
+from tagloom.units import parse_ranges
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -21,7 +22,7 @@ class Harmless:
 
     `places` are config, vlan-database, interface and interface-vlan, and outside-interface and outside-vlan for what
     holds besides on ports and in VLANs that are not the fabric's. Of a row marked `as_said` a "no" or "undo" before its
-    lines is not harmless. `unsent` and `named` are the family's `not_sent` and `named`.
+    lines is not harmless. `unsent`, `named` and `trees` are the family's `not_sent`, `named` and `trees`.
     """
 
     def __init__(
@@ -29,6 +30,7 @@ class Harmless:
         data: Mapping[str, Any],
         unsent: Iterable[Mapping[str, Any]] = (),
         named: Mapping[str, Iterable[str]] = MappingProxyType({}),
+        trees: Mapping[str, Iterable[str]] = MappingProxyType({}),
     ) -> None:
         places = {place: rows for place, rows in data.items() if place != "blocks"}
         self._places = {place: _lines_of(rows) for place, rows in places.items()}
@@ -36,6 +38,9 @@ class Harmless:
         self._blocks = [(re.compile(rf"(?:{row['opens']})(?:[ \d].*)?"), _lines_of([row])) for row in blocks]
         self._not_sent = [(row["why"], re.compile(_beginnings(row["lines"]))) for row in unsent]
         self._named = {place: re.compile("|".join(f"(?:{each})" for each in rows)) for place, rows in named.items()}
+        self._treeless, self._several_trees = (
+            [re.compile(each) for each in trees.get(kind, ())] for kind in ("none", "several")
+        )
         self._whole = re.compile("|".join(f"(?:{each})" for row in places["config"] for each in row["lines"]))
 
     def covers(self, line: str, *places: str) -> bool:
@@ -59,6 +64,24 @@ class Harmless:
         found = self._named[place].match(line) if place in self._named else None
         return found[0] if found and line[found.end() :][:1] in {"", " "} else ""
 
+    def without_tree(self, line: str) -> frozenset[int] | None:
+        """Return the VLANs that a line leaves without the spanning tree that the switch runs; None where it is no such.
+
+        Of a line that takes ports, instances or all VLANs out of the tree there are none.
+        """
+        found = next((found for each in self._treeless if (found := each.fullmatch(line))), None)
+        if found is None:
+            return None
+        vlans = (found.groupdict().get("vlans") or "").strip().replace(" to ", "-").replace(" ", ",")
+        try:
+            return frozenset(parse_ranges(vlans)) if vlans else frozenset()
+        except ValueError:
+            return frozenset()
+
+    def has_trees(self, line: str) -> bool:
+        """Return whether a line gives VLANs trees of their own, which block other ports than the tree of VLAN 1."""
+        return any(each.fullmatch(line) for each in self._several_trees)
+
     def covers_command(self, line: str) -> bool:
         """Return whether a shell's line is one harmless command and nothing else."""
         return bool(_ONE_COMMAND.fullmatch(line) and self._whole.fullmatch(line))
@@ -79,4 +102,4 @@ def _beginnings(lines: Iterable[str], *, as_said: bool = False) -> str:
 def harmless(name: str) -> Harmless:
     """Return the harmless lines of a family."""
     data = family(name)
-    return Harmless(data["harmless"], data.get("not_sent", ()), data.get("named", {}))
+    return Harmless(data["harmless"], data.get("not_sent", ()), data.get("named", {}), data.get("trees", {}))

@@ -65,6 +65,17 @@ class ForeignLine:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class LatentRing:
+    """A ring of a VLAN that no spanning tree breaks and into which nothing sends: its channels, as "s0:g1 -> s1:g2"."""
+
+    vlan: int
+    channels: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"VLAN {self.vlan}: {'; '.join(self.channels)}"
+
+
 @dataclass(frozen=True)
 class Findings:
     """The verdict on a fabric's configuration, proven from SwitchStates alone.
@@ -79,6 +90,8 @@ class Findings:
     tagged_frames_cycle  the storm or dependency cycle that such frames would close; the proof then assumes none
     foreign_vlans  VLANs of others on any switch
     foreign_safe  in them, frames from ports outside the fabric neither storm nor reach a host
+    latent  rings of unmanaged VLANs, VLAN 1 among them, that neither spanning tree breaks nor a port or a switch's own
+        address leads into: a warning, since one more member of the VLAN makes each a storm
     foreign_cycle  a dependency cycle that arises only with those frames: a finding if all its channels end at ports
         that send PAUSE, else an assumption that the proof needs
     foreign_unguarded  foreign VLANs that join outside ports of two switches which run spanning tree, over links which
@@ -116,6 +129,7 @@ class Findings:
     tagged_frames_cycle: tuple[str, ...] = ()
     foreign_vlans: tuple[int, ...] = ()
     foreign_safe: bool = True
+    latent: tuple[LatentRing, ...] = ()
     foreign_cycle: tuple[str, ...] = ()
     foreign_unguarded: tuple[str, ...] = ()
     invented_addresses: int = 0
@@ -179,6 +193,7 @@ class Findings:
             "tagged_frames_ports": self.tagged_frames_ports,
             "tagged_frames_cycle": list(self.tagged_frames_cycle),
             "foreign_vlans": list(self.foreign_vlans),
+            "latent": [asdict(ring) for ring in self.latent],
             "foreign_cycle": list(self.foreign_cycle),
             "foreign_unguarded": list(self.foreign_unguarded),
             "invented_addresses": self.invented_addresses,

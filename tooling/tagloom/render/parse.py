@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import re
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tagloom.errors import Finding, InputError
 from tagloom.platforms.factory import factory
+from tagloom.platforms.harmless import harmless
 from tagloom.platforms.secrets import scrub
 from tagloom.records.findings import ForeignLine
+from tagloom.records.switch_state import DEFAULT_VLAN, DISCARD_PVID
 from tagloom.render.all_ports import further_ports, with_further_ports
 from tagloom.render.command_line import command_line, parse_configuration
-from tagloom.render.console_text import concealing_lines
+from tagloom.render.console_text import clean_lines, concealing_lines
 from tagloom.render.parsed import Parsed, UnknownLine
 from tagloom.units import format_mac
 
+_VLAN_BLOCK = re.compile(r"interface vlan(?:-interface|if)? ?(\d{1,4})", re.IGNORECASE)
+_ADDRESS = re.compile(r"ip(v6)? (address|dhcp client|enable|gateway)\b|dhcp client\b|ipv6 auto-config")
+# What stands in no block of a VLAN: the management address of 62xx and kin, an address on RouterOS's bridge itself.
+_ADDRESS_OUTSIDE = re.compile(
+    r"ip address (?:vlan (\d{1,4})|dhcp|\d)|network mgmt_vlan (\d{1,4})|management-vlan (\d{1,4})"
+    r"|/ip(?:v6)?[ /]address[ /]add .*\binterface=\"?tagloom\b"
+)
+
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
     from tagloom.platforms import Platform
     from tagloom.records.switch_state import SwitchState
@@ -31,7 +42,8 @@ class Reading:
     `findings` are the lines in which it fails whatever the rest says; `unknown_lines` those that may change forwarding
     and that nobody knows; `further_ports` those that the model lacks, and behind whose own they are numbered in the
     state; `refused` the lines that a switch in its factory default would refuse, pasted them in this
-    order (None where the text is no list of lines).
+    order (None where the text is no list of lines). `treeless` has by VLAN the line that leaves it without the spanning
+    tree that ports of the fabric run; `addresses` are the VLANs in which the switch has an address of its own.
     """
 
     state: SwitchState
@@ -39,6 +51,14 @@ class Reading:
     unknown_lines: tuple[ForeignLine, ...] = ()
     refused: tuple[Finding, ...] | None = ()
     further_ports: tuple[str, ...] = ()
+    treeless: Mapping[int, ForeignLine] = field(default_factory=dict)
+    addresses: frozenset[int] = frozenset()
+
+    def named(self, latent: Collection[int] | None) -> tuple[ForeignLine, ...]:
+        """Return the unknown lines, with those that leave a VLAN without a tree: all, or of `latent` VLANs alone."""
+        treeless = [line for vlan, line in self.treeless.items() if latent is None or vlan in latent]
+        lines = {line.line: line for line in (*self.unknown_lines, *treeless)}
+        return tuple(lines[number] for number in sorted(lines))
 
 
 def read_state(
@@ -80,6 +100,8 @@ def read_text(platform: Platform, text: str, where: str, ports: Collection[int])
             findings.append(_finding(line, where))
     unknown = [line for line in others if not speech.harmless(platform, line, ports, vlans)]
     unknown += [UnknownLine(number, "", repr(line), "") for number, line in concealing_lines(text)]
+    of_trees, treeless = _trees(platform, state, text, ports)
+    unknown = [line for line in unknown if line.number not in {each.number for each in treeless.values()}] + of_trees
     findings += _of_duplex(platform, parsed, where, ports)
     findings += [
         Finding(f"{where} VLAN {vlan}", "a permanent entry", f"one that ages or is lost, for {format_mac(mac)}")
@@ -90,12 +112,28 @@ def read_text(platform: Platform, text: str, where: str, ports: Collection[int])
         state,
         tuple(findings),
         tuple(
-            ForeignLine(where, line.number, scrub(line.block), scrub(line.text))
+            _foreign(line, where)
             for line in sorted({line.number: line for line in unknown}.values(), key=lambda each: each.number)
         ),
         None if parsed.refused is None else tuple(_finding(line, where) for line in parsed.refused),
         further,
+        {vlan: _foreign(line, where) for vlan, line in treeless.items() if vlan in state.vlan_index},
+        frozenset(_own_addresses(parsed)),
     )
+
+
+def _own_addresses(parsed: Parsed) -> Iterator[int]:
+    """Yield the VLANs in which lines give the switch an address of its own."""
+    for line in (*parsed.foreign, *parsed.unknown):
+        if found := _VLAN_BLOCK.fullmatch(line.block):
+            if _ADDRESS.match(line.text):
+                yield int(found[1])
+        elif not line.block and (found := _ADDRESS_OUTSIDE.match(line.text)):
+            yield next((int(vlan) for vlan in found.groups() if vlan), DEFAULT_VLAN)
+
+
+def _foreign(line: UnknownLine, where: str) -> ForeignLine:
+    return ForeignLine(where, line.number, scrub(line.block), scrub(line.text))
 
 
 def port_descriptions(platform: Platform, text: str) -> dict[int, str]:
@@ -106,6 +144,30 @@ def port_descriptions(platform: Platform, text: str) -> dict[int, str]:
         return {}
     said = [(line.ports[0], line.text.split(None, 1)) for line in lines if len(line.ports) == 1]
     return {port: words[1].strip().strip("\"'") for port, words in said if words[0] == "description" and words[1:]}
+
+
+def _trees(
+    platform: Platform, state: SwitchState, text: str, ports: Collection[int]
+) -> tuple[list[UnknownLine], dict[int, UnknownLine]]:
+    """Find lines by which VLANs have trees of their own, or none, where ports of the fabric run spanning tree.
+
+    A state has one tree for all VLANs, and agents (BRIDGE-MIB) report the ports that the tree of VLAN 1 blocks. Returns
+    the lines of which it is not known which VLANs they leave without a tree, or which ports the trees block; and by
+    VLAN the line that leaves it without one.
+    """
+    columns = np.array(sorted(ports), np.int64) - 1
+    if not (state.spanning_tree and state.port_spanning_tree[columns].any()):
+        return [], {}
+    known, several = harmless(platform.grammar), len(_vlans_of(state, ports) - {DISCARD_PVID}) > 1
+    unknown: list[UnknownLine] = []
+    treeless: dict[int, UnknownLine] = {}
+    for number, text_line in enumerate(map(str.strip, clean_lines(text)), start=1):
+        line, vlans = UnknownLine(number, "", text_line, ""), known.without_tree(text_line)
+        if vlans:
+            treeless |= dict.fromkeys(vlans, line)
+        elif vlans is not None or (several and known.has_trees(text_line)):
+            unknown.append(line)
+    return unknown, treeless
 
 
 def _of_duplex(platform: Platform, parsed: Parsed, where: str, ports: Collection[int]) -> Iterator[Finding]:

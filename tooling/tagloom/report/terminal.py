@@ -170,6 +170,9 @@ def proof_lines(proof: Findings, hosts: int) -> list[str]:
     if proof.foreign_vlans:
         vlans = f"VLAN {format_ranges(list(proof.foreign_vlans))}"
         lines += verdict("", "VLANs of others neither storm nor reach a host", vlans, proof.foreign_safe)
+    if proof.latent:
+        rings = " | ".join(map(str, proof.latent))
+        lines += row("latent", f"no spanning tree breaks these rings: the first frame that enters one storms: {rings}")
     if proof.foreign_cycle and proof.deadlock_free:
         around = "; ".join(proof.foreign_cycle)
         lines += row("assumed", f"no PAUSE on all of these channels: frames of VLANs of others close a cycle, {around}")

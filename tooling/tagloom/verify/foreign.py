@@ -12,6 +12,8 @@ from tagloom.graph.cycles import find_cycle, on_cycles, shortest_through
 from tagloom.records.switch_state import DEFAULT_VLAN, DISCARD_PVID, FlowControl, Frames, Membership
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from numpy.typing import NDArray
 
     from tagloom.records.fabric import Fabric
@@ -25,12 +27,16 @@ class ForeignFrames:
 
     vlans  the foreign VLAN ids, ascending: neither VLAN 1, nor made by tagloom, nor that of a host's port
     storm  the egresses of a cycle that copies follow and that spanning tree does not break, [] if there is none
+    by_switch  whether the copies of the storm are those of a frame from a switch's own address
+    latent  the like cycles, by VLAN id, that frames from no port and no address reach: one more member and it storms
     heard  (host, VLAN id) of each host that such a frame reaches untagged, ascending
     held, wanted  the channel dependencies of such frames, int64: they fill the buffers that the fabric's own wait for
     """
 
     vlans: tuple[int, ...] = ()
     storm: list[int] = field(default_factory=list)
+    by_switch: bool = False
+    latent: dict[int, list[int]] = field(default_factory=dict)
     heard: list[tuple[int, int]] = field(default_factory=list)
     held: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     wanted: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
@@ -66,6 +72,45 @@ def foreign_frames(model: Forwarding, state: FabricState, *, anywhere: bool = Fa
     pairs = zip(model.egress_host[hosts[foreign]].tolist(), vlan[foreign].tolist(), strict=True)
     found.heard = sorted(set(pairs))
     return found
+
+
+def find_rings(
+    model: Forwarding, state: FabricState, found: ForeignFrames, addresses: Collection[tuple[str, int]]
+) -> None:
+    """Add to the outcome of foreign frames the rings of unmanaged VLANs into which no port outside the fabric leads.
+
+    `addresses` are the (switch name, VLAN id) of the switches' own addresses, beside those of in-band management. A
+    switch sends by itself in the VLAN of such an address, so a ring that its frames reach storms; any other is latent.
+    VLAN 1 counts as unmanaged.
+    """
+    loose = {*found.vlans, DEFAULT_VLAN} - host_vlans(model.fabric, state)
+    mine = np.isin(model.node_vlan[model.egress_node], sorted(loose))
+    if not mine.any():
+        return
+    every = np.ones(len(mine), np.bool_)
+    before, after, _ = model.followed(every, np.flatnonzero(mine))
+    inside = on_cycles(len(mine), before, after)
+    before, after = before[inside], after[inside]
+    entered = model.followed(every, np.flatnonzero(np.isin(model.egress_node, _entered(model, state))))[2]
+    on_ring = before[~_spanned(model, state)[before] & mine[before] & ~entered[before]]
+    if not len(on_ring):
+        return
+    fabric = model.fabric
+    own = {(fabric.index[name], vlan) for name, vlan in addresses}
+    own |= {(s, fabric.management.vlan) for s in range(len(fabric.switches))} if fabric.management else set()
+    nodes = [
+        n for n, at in enumerate(zip(model.node_switch.tolist(), model.node_vlan.tolist(), strict=True)) if at in own
+    ]
+    sent = model.followed(every, np.flatnonzero(np.isin(model.egress_node, nodes)))[2]
+    vlans = model.node_vlan[model.egress_node[on_ring]]
+    for vlan in np.unique(vlans).tolist():
+        ring = on_ring[vlans == vlan]
+        reached = ring[sent[ring]]
+        if len(reached) and not found.storm:
+            found.storm = shortest_through(len(mine), before, after, int(reached.min()))
+            found.by_switch = True
+        elif not len(reached):
+            found.latent[vlan] = shortest_through(len(mine), before, after, int(ring.min()))
 
 
 def cycle_with_foreign(

@@ -11,14 +11,14 @@ from tagloom import platforms
 from tagloom.errors import Finding
 from tagloom.graph.cycles import find_cycle, ranks
 from tagloom.platforms.port_names import channel_name
-from tagloom.records.findings import Findings
+from tagloom.records.findings import Findings, LatentRing
 from tagloom.records.switch_state import DEFAULT_VLAN, Membership
 from tagloom.records.tagged_ports import without_tags
 from tagloom.units import format_ranges
 from tagloom.verify.aggregation import misfits, unbound
 from tagloom.verify.broadcast import flood, flood_tagged, without_dropped
 from tagloom.verify.confined import confined_findings
-from tagloom.verify.foreign import cycle_with_foreign, foreign_frames, host_vlans, outside_ports
+from tagloom.verify.foreign import cycle_with_foreign, find_rings, foreign_frames, host_vlans, outside_ports
 from tagloom.verify.foreign_reach import unguarded_vlans
 from tagloom.verify.forwarding import addressed, forwarding, hop_names
 from tagloom.verify.isolation import isolation, strays
@@ -58,6 +58,7 @@ class Plan:
     learning            the network is no plan: switches learn, and any port may be in any VLAN; frames must arrive,
                         flooded or not
     shares              frames of a network on links that it may not use are a finding; not while a rollout leads there
+    addresses           (switch name, VLAN id) of the switches' own addresses, beside those of in-band management
     lossy               no port sends PAUSE, so no frame holds a buffer while it waits: freedom from cycles is not asked
                         for, as by the terms of a wave (records/wave_proof.py)
     """
@@ -68,6 +69,7 @@ class Plan:
     transient_tags: frozenset[tuple[str, int, int, str]] = frozenset()
     learning: bool = False
     shares: bool = False
+    addresses: frozenset[tuple[str, int]] = frozenset()
     lossy: bool = False
 
 
@@ -164,7 +166,8 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
       untagged or tagged, reaches a port of another network;
     - no switch that looks up senders drops a frame whose sender it has pinned at another port;
     - cable ends fit, those of an aggregated link are bound at both; limits hold; spanning tree blocks nothing;
-    - no other port that could be up is in the fabric's VLANs; no foreign frame from one storms or reaches a host.
+    - no other port that could be up is in the fabric's VLANs; no foreign frame from one storms or reaches a host; none
+      from a switch's own address storms.
     A link that the fabric declares down carries nothing, so pairs whose path crosses one are lost; to judge states for
     other links, pass `Fabric.with_links_up`.
     """
@@ -180,6 +183,7 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     cycle = [] if plan.lossy else find_cycle(channels, held, wanted)
     around = _around_with_tags(model, keys)
     foreign = foreign_frames(model, state)
+    find_rings(model, state, foreign, plan.addresses)
     alone = plan.lossy or cycle or foreign.storm
     shared, waits = ([], False) if alone else cycle_with_foreign(fabric, state, (held, wanted), foreign)
     findings = [finding for part in parts for finding in part.findings(plan)]
@@ -220,6 +224,7 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
         tagged_frames_cycle=tuple(around),
         foreign_vlans=foreign.vlans,
         foreign_safe=not (foreign.storm or foreign.heard),
+        latent=_latent_rings(model, foreign),
         foreign_cycle=with_others,
         foreign_unguarded=unguarded_vlans(fabric, state, foreign.vlans),
         invented_addresses=sum(host.invented for host in fabric.hosts),
@@ -300,10 +305,19 @@ def _waiting_findings(named: tuple[str, ...]) -> list[Finding]:
     return [Finding("channels", "no dependency cycle with frames of VLANs of others", "; ".join(named))]
 
 
+def _latent_rings(model: Forwarding, foreign: ForeignFrames) -> tuple[LatentRing, ...]:
+    channel = model.egress_channel
+    return tuple(
+        LatentRing(vlan, tuple(channel_name(model.fabric, int(channel[egress])) for egress in ring))
+        for vlan, ring in foreign.latent.items()
+    )
+
+
 def _storm_and_host_findings(model: Forwarding, foreign: ForeignFrames) -> list[Finding]:
     findings: list[Finding] = []
     if foreign.storm:
-        where = f"VLAN {int(model.node_vlan[model.egress_node[foreign.storm[0]]])}, from ports outside the fabric"
+        sender = "a switch's own address" if foreign.by_switch else "ports outside the fabric"
+        where = f"VLAN {int(model.node_vlan[model.egress_node[foreign.storm[0]]])}, from {sender}"
         around = " -> ".join(hop_names(model, foreign.storm))
         findings.append(Finding(where, "no storm", f"copies go round {around}, where no spanning tree runs"))
     return findings + [
