@@ -74,19 +74,20 @@ def foreign_frames(model: Forwarding, state: FabricState, *, anywhere: bool = Fa
     return found
 
 
-def find_rings(
-    model: Forwarding, state: FabricState, found: ForeignFrames, addresses: Collection[tuple[str, int]]
-) -> None:
-    """Add to the outcome of foreign frames the rings of unmanaged VLANs into which no port outside the fabric leads.
+def foreign_frames_and_rings(
+    model: Forwarding, state: FabricState, addresses: Collection[tuple[str, int]]
+) -> ForeignFrames:
+    """Return the outcome of foreign frames, with the rings of unmanaged VLANs into which no port outside leads.
 
     `addresses` are the (switch name, VLAN id) of the switches' own addresses, beside those of in-band management. A
     switch sends by itself in the VLAN of such an address, so a ring that its frames reach storms; any other is latent.
     VLAN 1 counts as unmanaged.
     """
+    found = foreign_frames(model, state)
     loose = {*found.vlans, DEFAULT_VLAN} - host_vlans(model.fabric, state)
     mine = np.isin(model.node_vlan[model.egress_node], sorted(loose))
     if not mine.any():
-        return
+        return found
     every = np.ones(len(mine), np.bool_)
     before, after, _ = model.followed(every, np.flatnonzero(mine))
     inside = on_cycles(len(mine), before, after)
@@ -94,7 +95,7 @@ def find_rings(
     entered = model.followed(every, np.flatnonzero(np.isin(model.egress_node, _entered(model, state))))[2]
     on_ring = before[~_spanned(model, state)[before] & mine[before] & ~entered[before]]
     if not len(on_ring):
-        return
+        return found
     fabric = model.fabric
     own = {(fabric.index[name], vlan) for name, vlan in addresses}
     own |= {(s, fabric.management.vlan) for s in range(len(fabric.switches))} if fabric.management else set()
@@ -111,6 +112,7 @@ def find_rings(
             found.by_switch = True
         elif not len(reached):
             found.latent[vlan] = shortest_through(len(mine), before, after, int(ring.min()))
+    return found
 
 
 def cycle_with_foreign(

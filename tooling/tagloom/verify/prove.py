@@ -18,7 +18,13 @@ from tagloom.units import format_ranges
 from tagloom.verify.aggregation import misfits, unbound
 from tagloom.verify.broadcast import flood, flood_tagged, without_dropped
 from tagloom.verify.confined import confined_findings
-from tagloom.verify.foreign import cycle_with_foreign, find_rings, foreign_frames, host_vlans, outside_ports
+from tagloom.verify.foreign import (
+    cycle_with_foreign,
+    foreign_frames,
+    foreign_frames_and_rings,
+    host_vlans,
+    outside_ports,
+)
 from tagloom.verify.foreign_reach import unguarded_vlans
 from tagloom.verify.forwarding import addressed, forwarding, hop_names
 from tagloom.verify.isolation import isolation, strays
@@ -166,8 +172,7 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
       untagged or tagged, reaches a port of another network;
     - no switch that looks up senders drops a frame whose sender it has pinned at another port;
     - cable ends fit, those of an aggregated link are bound at both; limits hold; spanning tree blocks nothing;
-    - no other port that could be up is in the fabric's VLANs; no foreign frame from one storms or reaches a host; none
-      from a switch's own address storms.
+    - no other port that could be up is in the fabric's VLANs; no foreign frame storms, or reaches a host from a port.
     A link that the fabric declares down carries nothing, so pairs whose path crosses one are lost; to judge states for
     other links, pass `Fabric.with_links_up`.
     """
@@ -182,8 +187,7 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     held, wanted = keys // max(1, channels), keys % max(1, channels)
     cycle = [] if plan.lossy else find_cycle(channels, held, wanted)
     around = _around_with_tags(model, keys)
-    foreign = foreign_frames(model, state)
-    find_rings(model, state, foreign, plan.addresses)
+    foreign = foreign_frames_and_rings(model, state, plan.addresses)
     alone = plan.lossy or cycle or foreign.storm
     shared, waits = ([], False) if alone else cycle_with_foreign(fabric, state, (held, wanted), foreign)
     findings = [finding for part in parts for finding in part.findings(plan)]
