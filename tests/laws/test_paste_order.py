@@ -74,6 +74,22 @@ def test_what_ends_configuration_is_not_taken_where_it_has_ended(model, more):
     assert took or "end" in more
 
 
+@pytest.mark.parametrize("model", [*MODELS, "cisco-sg300-28", "powerconnect-8024"])
+def test_a_text_that_is_cut_anywhere_works_when_pasted_or_is_said_not_to(model):
+    """A Comware text without its last line was said to work: where a text is silent, the factory default counts."""
+    platform = platforms.load(model)
+    ports, lines = planned(model)
+    said_to_work = 0
+    for at in range(1, len(lines) + 1):
+        text = "\n".join(lines[:at]) + "\n"
+        reading = read_text(platform, text, "s0", ports)
+        took, state = pasted(platform, lines[:at])
+        assert (not reading.refused) == (took and state == reading.state), f"{text}{reading.refused}"
+        said_to_work += not reading.refused
+    assert said_to_work
+    assert not reading.refused, "the whole text"
+
+
 @pytest.mark.parametrize("model", MODELS)
 @examples(30)
 @given(data=st.data())

@@ -248,7 +248,7 @@ class _Reader:
         unknown = tuple(sorted(self.unknown, key=lambda each: each.number))
         foreign = tuple(self.foreign)
         refused = tuple(never_taken)
-        if not self.straight:
+        if not self.straight or interpreter.grammar.shows_spanning_tree:  # else it was read as a switch would take it
             unread = {line.number for line in (*unknown, *foreign)} - {line.number for line in never_taken}
             refused = _refused_when_pasted(self.platform, lines, unread, state)
         return Parsed(state, unknown, foreign, refused, interpreter.duplex, frozenset(interpreter.unpinned))
@@ -304,7 +304,12 @@ def _refused_when_pasted(
             left = True
         elif not outcome.accepted and number not in unread:
             refused.append(UnknownLine(number, "", line, outcome.text, at.ports, at.vlan))
-    if not refused and interpreter.editor.freeze() != read:
+    pasted = interpreter.editor.freeze()
+    if not refused and pasted != read:
         said = f"all lines are taken, but not where they are read: a block above lacks its {words.leave}"
-        refused.append(UnknownLine(len(lines), "", lines[-1], said))
+        if replace(pasted, spanning_tree=read.spanning_tree) == read:
+            off = interpreter.grammar.line("spanning_tree_off")
+            said = f"all lines are taken, but a switch from its factory runs spanning tree: `{off}` is missing"
+        last = max((number for number, line in enumerate(lines, start=1) if line), default=1)
+        refused.append(UnknownLine(last, "", lines[last - 1], said))
     return tuple(refused)
