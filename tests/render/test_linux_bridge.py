@@ -179,11 +179,11 @@ def test_lines_of_others_and_other_spellings_are_read():
     text = f"""#!/bin/sh
 sysctl -w net.ipv4.ip_forward=0
 {CREATE}
-ip   link set swp1 master tagloom
+ip   link set  swp1	master tagloom
 bridge vlan add vid 7 dev swp1
 bridge vlan add dev swp1 vid 8 untagged pvid
 ip link set tagloom up
-ip link set swp1 up   \r
+ip link set swp1 up
 hostname leaf"""
     parsed = parse_configuration(LINUX, text)
     assert parsed.unknown == ()

@@ -617,3 +617,86 @@ def test_an_in_band_management_vlan_that_is_a_ring_is_a_storm(family):
     for vlan, storm_free in ((200, False), (201, True)):
         managed = replace(fabric, management=Management(vlan, 0, 20, (0, 1)))
         assert pipeline.prove(managed, texts, None, whole=True)[1].storm_free is storm_free
+
+
+LAST_PORT_UP = "ip link set dev swp2 up\n"
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        pytest.param(lambda text: text.replace("\n", "\r\n"), id="line ends of Windows"),
+        pytest.param(lambda text: text.replace("\n", "\r"), id="line ends of old Macs"),
+        pytest.param(replaced(LAST_PORT_UP, LAST_PORT_UP.replace("\n", "\r\n")), id="one line end"),
+        pytest.param(replaced("\n" + LAST_PORT_UP, "\r" + LAST_PORT_UP), id="one return in a line"),
+        pytest.param(replaced("\n" + LAST_PORT_UP, "\n\u00a0" + LAST_PORT_UP), id="a no-break space before"),
+        pytest.param(replaced("dev swp2 up", "dev swp2\u00a0up"), id="a no-break space inside"),
+        pytest.param(replaced("dev swp2 up", "dev swp2 up\u2003"), id="an em space behind"),
+        pytest.param(replaced("dev swp2 up", "dev swp2 up\x0b"), id="a vertical tab behind"),
+        pytest.param(replaced("dev swp2 up", "dev swp2 up\x0c"), id="a form feed behind"),
+        pytest.param(replaced("dev swp2 up", "dev swp2 up\x85"), id="a next-line mark behind"),
+        pytest.param(replaced("dev swp2 up", "dev \x1b[1mswp2\x1b[0m up"), id="a colour"),
+        pytest.param(replaced("dev swp2 up", "dev swp22\x08 up"), id="a backspace"),
+        pytest.param(replaced("dev swp2 up", "dev swp2\u200b up"), id="a space of no width"),
+        pytest.param(lambda text: "\ufeff" + text[text.index("ip link add") :], id="a byte order mark"),
+    ],
+)
+def test_what_a_shell_would_not_run_is_not_read(spoil):
+    proof = proof_of("linux", s1=spoil)
+    assert not proof.proven
+    assert proof.findings or proof.unknown_lines
+    assert proof.reachable_pairs < proof.pairs
+
+
+@pytest.mark.parametrize("comment", ["# b\u00fcro", "# a\rip link set dev swp2 down", "#\u00a0note\x1b[1m"])
+def test_a_shell_s_comment_may_say_anything(comment):
+    assert proof_of("linux", s1=comment).proven
+
+
+@pytest.mark.parametrize("escape", ["\x1b[A", "\x1b[D", "\x1b[3~", "\x08", "\x1bOP"])
+def test_an_escape_by_which_a_console_would_take_another_line_is_named(escape):
+    proof = proof_of("ros", s0=f"hostname lea{escape}f")
+    assert not proof.proven
+    assert [line.text for line in proof.unknown_lines] == [repr(f"hostname lea{escape}f")]
+
+
+def read_back(family, tmp_path, *, edit):
+    """Prove the texts of a fabric that were written as bytes and read again, the first switch's edited."""
+    fabric, texts = planned(family)
+    for name, text in texts.items():
+        content = text.encode()
+        (tmp_path / f"{name}.cfg").write_bytes(edit(content) if name == "s0" else content)
+    return pipeline.prove(fabric, pipeline.read_texts(fabric, tmp_path), None, whole=True)[1]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("ends", [b"\r\n", b"\r"])
+def test_a_console_ends_a_line_at_a_carriage_return_and_a_shell_does_not(family, ends, tmp_path):
+    proof = read_back(family, tmp_path, edit=lambda content: content.replace(b"\n", ends))
+    assert proof.proven is (family != "linux")
+
+
+REMARKS = {
+    "ros": b"interface ethernet g1\ndescription B\xfcro\nexit\n",
+    "fastpath": b"!B\xfcro \xa71\ninterface ethernet 1/g1\ndescription B\xfcro\nexit\n",
+    "os6": b"interface gigabitethernet 1/0/1\ndescription B\xfcro\nexit\n",
+    "linux": b"# B\xfcro\necho Gr\xfc\xdfe\n",
+}
+MATTERS = {
+    "ros": b"interface ethernet g1\nswitchport\xa0mode access\nexit\n",
+    "fastpath": b"interface ethernet 1/g1\nsh\xfctdown\nexit\n",
+    "os6": b"interface gigabitethernet 1/0/1\nno switchp\xf6rt\nexit\n",
+    "linux": b"ip link set dev sw\xfc2 down\n",
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_bytes_that_are_not_utf_8_are_read_where_they_do_not_matter(family, tmp_path):
+    def with_lines(lines):
+        return lambda content: behind(family, content.decode(), "@@").encode().replace(b"@@", lines.rstrip(b"\n"))
+
+    proof = read_back(family, tmp_path, edit=with_lines(REMARKS[family]))
+    assert proof.proven, [str(each) for each in proof.findings]
+    proof = read_back(family, tmp_path, edit=with_lines(MATTERS[family]))
+    assert not proof.proven
+    assert any("\ufffd" in each.actual for each in proof.findings)

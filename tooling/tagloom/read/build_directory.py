@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tagloom import __version__
+from tagloom import __version__, platforms
 from tagloom.errors import Finding, InputError
 from tagloom.graph.paths import check_routes
 from tagloom.platforms.port_names import channel_name, link_at
@@ -22,7 +22,7 @@ from tagloom.records.forms import BuildForm
 from tagloom.records.routes import Relation, Routes
 from tagloom.storage.arrays import read_arrays
 from tagloom.storage.document import checked, read_json, shown
-from tagloom.storage.text import read_text
+from tagloom.storage.text import read_text_as_it_is, with_unified_ends
 from tagloom.storage.whole import OwnedDirectory
 
 if TYPE_CHECKING:
@@ -149,7 +149,8 @@ def read_texts(fabric: Fabric, directory: Path) -> dict[str, str]:
     for switch in fabric.live:
         path = folder_of_texts(directory) / f"{switch.name}.cfg"
         try:
-            texts[switch.name] = read_text(path, "a readable configuration", CONFIGURATION_BYTES)
+            text = read_text_as_it_is(path, "a readable configuration", CONFIGURATION_BYTES)
+            texts[switch.name] = _as_typed(platforms.load(switch.model).command_line, text)
         except InputError as error:
             findings += error.findings
     strangers = [path for path in sorted(directory.glob("*.cfg")) if path.stem not in fabric.index]
@@ -157,6 +158,18 @@ def read_texts(fabric: Fabric, directory: Path) -> dict[str, str]:
     if findings:
         raise InputError(findings)
     return texts
+
+
+def _as_typed(command_line: str, text: str) -> str:
+    """Return a text as a command line of that kind takes it from a file.
+
+    A console ends a line at a carriage return, RouterOS at one with a newline; a shell takes all that there is for
+    parts of words.
+    """
+    if command_line == "shell":
+        return text
+    text = text.removeprefix("\ufeff")
+    return with_unified_ends(text) if command_line == "modes" else text.replace("\r\n", "\n")
 
 
 def read_build(directory: Path, parse: Callable[[Fabric, Mapping[str, str]], FabricState] | None) -> Build:

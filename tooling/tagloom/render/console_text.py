@@ -6,6 +6,9 @@ import re
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x08+ *\x08*")
 _PAGER = re.compile(r"(?:More: <space>,[^\n]*?One line: <return>|--More-- or \(q\)uit|  ---- More ----) ?")
+# A pager's line with what it is wiped by, and what alone a terminal is told besides that leaves its text as it came.
+_WIPED = re.compile(rf"(?:{_ESCAPES.pattern})*(?:{_PAGER.pattern})(?:{_ESCAPES.pattern}|\r *\r?)*")
+_DRAWN = re.compile(r"\x1b\[[0-9;?]*[mKJHhl]")
 _LOG = r"\d{2}-\w{3}-\d{4} \d{2}:\d{2}:\d{2} *:? *%"  # which ROS prints into the session
 # A prompt, with what was typed behind it; host names may hold blanks. The strict form leaves rows of tables alone,
 # which may have a # in a name: it has no two blanks in a row.
@@ -44,7 +47,8 @@ def concealing_lines(text: str) -> list[tuple[int, str]]:
         if line.isascii() and line.isprintable():
             continue
         hidden = _PAGER.sub("", _ESCAPES.sub("", line.rpartition("\r")[0]))
-        if hidden.strip(" \r") or _NO_BLANK.search(line):
+        shown = _DRAWN.sub("", _WIPED.sub("", line))
+        if hidden.strip(" \r") or _NO_BLANK.search(line) or "\x1b" in shown or "\x08" in shown:
             found.append((number, line))
     return found
 

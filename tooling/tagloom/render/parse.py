@@ -99,7 +99,8 @@ def read_text(platform: Platform, text: str, where: str, ports: Collection[int])
         elif not speech.harmless(platform, line, ports, vlans):
             findings.append(_finding(line, where))
     unknown = [line for line in others if not speech.harmless(platform, line, ports, vlans)]
-    unknown += [UnknownLine(number, "", repr(line), "") for number, line in concealing_lines(text)]
+    if platform.command_line != "shell":  # which finds what it does not take for itself
+        unknown += [UnknownLine(number, "", repr(line), "") for number, line in concealing_lines(text)]
     of_trees, treeless = _trees(platform, state, text, ports)
     unknown = [line for line in unknown if line.number not in {each.number for each in treeless.values()}] + of_trees
     findings += _of_duplex(platform, parsed, where, ports)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,6 @@ from tagloom.platforms import iproute2
 from tagloom.platforms.factory import factory
 from tagloom.platforms.harmless import harmless
 from tagloom.render.bridge import is_transcript, read_duplex, read_transcript
-from tagloom.render.console_text import clean_lines
 from tagloom.render.flat_commands import FlatCommands
 from tagloom.render.parsed import Parsed, UnknownLine
 from tagloom.render.shell import shell_lines
@@ -21,6 +21,15 @@ if TYPE_CHECKING:
     from tagloom.platforms import Platform
     from tagloom.records.switch_state import SwitchEditor, SwitchState
 
+# What is no blank to a shell, though it looks like one or like nothing: words with it name no command and no port.
+_ODD = re.compile(r"[^\S \t]|[\x00-\x08\x0e-\x1f\x7f-\x9f]")
+_CONTROLS = {
+    "\r": "carriage return",
+    "\x1b": "escape",
+    "\x08": "backspace",
+    "\x0b": "vertical tab",
+    "\x0c": "form feed",
+}
 _EXIT = re.compile(r"exit( \d+)?")
 _STRICT = re.compile(
     r"set -(?:[a-z]*e[a-z]*|o errexit)|#!.* -[a-z]*e[a-z]*"
@@ -43,12 +52,14 @@ class ShellCommands(FlatCommands):
     def parse(self, platform: Platform, text: str) -> Parsed:
         """Read commands as a shell would run them on a machine without a bridge, or what a machine says of itself.
 
-        Other programs' lines are passed over. One that the kernel would refuse is reported, and has no effect. Nothing
-        behind an `exit` is run. Raises InputError where what it says (`read_transcript`) cannot be understood.
+        Other programs' lines are passed over. One that the kernel would refuse is reported, and has no effect; so is
+        one with control characters or with blanks that are none to a shell. Nothing behind an `exit` is run. Raises
+        InputError where what it says (`read_transcript`) cannot be understood.
         """
-        if is_transcript(text):
-            return Parsed(read_transcript(platform, text), (), refused=None, duplex=read_duplex(platform, text))
-        lines = list(map(str.strip, clean_lines(text)))
+        pages = text.removeprefix("\ufeff").replace("\r\n", "\n")
+        if is_transcript(pages):
+            return Parsed(read_transcript(platform, pages), (), refused=None, duplex=read_duplex(platform, pages))
+        lines = [line.strip(" \t") for line in text.split("\n")]
         shell = iproute2.Shell(platform, factory(platform))
         owned = iproute2.commands().owned
         unknown: list[UnknownLine] = []
@@ -57,6 +68,10 @@ class ShellCommands(FlatCommands):
         for number, line in enumerate(lines, start=1):
             if _EXIT.fullmatch(line):
                 break
+            if odd := _ODD.search(line) if number == 1 or not line.startswith("#") else None:
+                name = unicodedata.name(odd[0], _CONTROLS.get(odd[0], f"U+{ord(odd[0]):04X}")).lower()
+                unknown.append(UnknownLine(number, "", line, f"to a shell the {name} is a part of a word"))
+                continue
             outcome = shell.feed(line)
             other_shell = number == 1 and line.startswith("#!") and not _SHELL.fullmatch(line)
             strict = line if _STRICT.fullmatch(line) else strict

@@ -72,6 +72,14 @@ def read_text(path: Path, expected: str, most: int = MOST_BYTES) -> str:
     return decode(read_bytes(path, expected, most), str(path), expected)
 
 
+def read_text_as_it_is(path: Path, expected: str, most: int = MOST_BYTES) -> str:
+    """Return a text with its byte order mark and line endings; bytes that are not UTF-8 stand as U+FFFD.
+
+    Raises InputError where it is no text.
+    """
+    return _without_nul(read_bytes(path, expected, most).decode("utf-8", "replace"), str(path), expected)
+
+
 def decode(content: bytes, where: str, expected: str) -> str:
     """Decode bytes as `read_text` does. Raises InputError."""
     try:
@@ -80,7 +88,17 @@ def decode(content: bytes, where: str, expected: str) -> str:
         line = content.count(b"\n", 0, error.start) + 1
         odd = f"byte 0x{content[error.start]:02x} on line {line}"
         raise InputError([Finding(where, f"{expected}, in UTF-8", odd)]) from None
+    return with_unified_ends(_without_nul(text, where, expected))
+
+
+def with_unified_ends(text: str) -> str:
+    """Return a text whose lines end in newlines, whatever they ended in."""
+    return io.StringIO(text, newline=None).read() if "\r" in text else text
+
+
+def _without_nul(text: str, where: str, expected: str) -> str:
+    """Return a text. Raises InputError for a NUL, of which no text has any."""
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise InputError([Finding(where, f"{expected}, a text", f"a NUL on line {line}")])
-    return io.StringIO(text, newline=None).read() if "\r" in text else text
+    return text
