@@ -56,6 +56,16 @@ def test_a_plan_is_an_unqualified_yes(family):
     assert (proof.proven, proof.unknown_lines) == (True, ())
 
 
+SETS = [  # any object of the switch, in the spellings that a console takes
+    "snmp-server set ifAdminStatus ifIndex 1 ifAdminStatus down",
+    "snmp-server SET x",
+    "snmp-server  set x",
+    "snmp-server   Set x",
+    "snmp-server se x",
+    "snmp-server S x",
+    'snmp-server "set" x',
+    "no snmp-server SET x",
+]
 SHUT_AND_NOT_OPENED = """/interface ethernet
 set [ find default-name=ether1 ] disabled=yes
 set [ find default-name=ether1 comment=nope ] disabled=no"""
@@ -122,6 +132,10 @@ TOUCHING = {
         "# note \\\n/interface disable ether1",
         SHUT_AND_NOT_OPENED,
         "/ip dhcp-client add interface=ether24 scrip=x",
+        "/ip dhcp-client add interface=ether24 sc=x",
+        "/ip dhcp-client add interface=ether24 s=x",
+        "/ip dhcp-client add interface=ether24 SCRIPT=x",
+        '/interface bridge add nam="tagloom"',
         "/ip dhcp-server add interface=ether24 lease-scrip=x",
         '/ip dhcp-client add interface=ether24 script "x"',
         "/system routerboard settings set boot-os=swos",
@@ -165,6 +179,7 @@ TOUCHING = {
     ],
     "comware": [
         ("port link-mode route",),
+        ("undo port link-mode bridge",),
         ("packet-filter 3000 inbound",),
         ("qos apply policy office inbound",),
         ("mac-address max-mac-count 1",),
@@ -205,6 +220,9 @@ TOUCHING = {
         "bash reboot",
         "write erase now",
         "no service unsupported-transceiver",
+        "vlan internal order ascending range 100 199",
+        "vlan internal order descending range 1 4094",
+        "vlan internal allocation policy ascending range 100 100",
         "boot system flash:x.swi",
         "reload",
     ],
@@ -224,14 +242,17 @@ TOUCHING = {
         "reload",
         "no lldp run\nlldp lldpdu flooding",
         "no cdp run\ncdp pdu flooding",
+        "no cdp run\ncdp  PDU flooding",
+        *SETS,
     ],
     "ros": [
         "no lldp run\nlldp lldpdu flooding",
-        "snmp-server  set variable x",
-        "snmp-server SET x",
-        "snmp-server se x",
+        "no lldp run\nlldp LLDPDU flooding",
+        *SETS,
     ],
+    "os6": SETS,
     "fastpath": [
+        *SETS,
         "stack\nstack-port 1/xg1 stack\nexit",
         "stack\nno member 1\nexit",
         "no slot 1/0",
@@ -263,8 +284,16 @@ HARMLESS = {
         "header login information %hello all%",
     ],
     "comware": [("description up",), "sysname leaf", "header motd %hello%"],
-    "eos": [("description up",), "hostname leaf", "daemon TerminAttr\n   exec /usr/bin/TerminAttr -x\n   no shutdown"],
-    "cbs350": [("description up",), "hostname leaf"],
+    "eos": [
+        ("description up",),
+        "hostname leaf",
+        "vlan internal order ascending range 1006 1199",
+        "no vlan internal order",
+        "daemon TerminAttr\n   exec /usr/bin/TerminAttr -x\n   no shutdown",
+    ],
+    "cbs350": [("description up",), "hostname leaf", "snmp-server server", "snmp-server location set", "lldp run"],
+    "ros": ["snmp-server location set", "no lldp run"],
+    "fastpath": ["snmp-server location set"],
 }
 
 

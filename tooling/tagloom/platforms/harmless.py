@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from tagloom.platforms.family import family
 from tagloom.units import parse_ranges
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 # One shell command: no pipe, redirection, substitution, continuation or open quote that would reach beyond the line.
 _ONE_COMMAND = re.compile(r"""(?:[^'"\\;&|`$<>(){}]|'[^']*'|"[^"\\`$]*")*""")
@@ -22,22 +21,22 @@ class Harmless:
 
     `places` are config, vlan-database, interface and interface-vlan, and outside-interface and outside-vlan for what
     holds besides on ports and in VLANs that are not the fabric's. Of a row marked `as_said` a "no" or "undo" before its
-    lines is not harmless. `unsent`, `named` and `trees` are the family's `not_sent`, `named` and `trees`.
+    lines is not harmless. The other keys of the family that count are `never`, `not_sent`, `named`, `trees` and
+    `reserves`.
     """
 
-    def __init__(
-        self,
-        data: Mapping[str, Any],
-        unsent: Iterable[Mapping[str, Any]] = (),
-        named: Mapping[str, Iterable[str]] = MappingProxyType({}),
-        trees: Mapping[str, Iterable[str]] = MappingProxyType({}),
-    ) -> None:
+    def __init__(self, family_data: Mapping[str, Any]) -> None:
+        data, trees = family_data["harmless"], family_data.get("trees", {})
         places = {place: rows for place, rows in data.items() if place != "blocks"}
         self._places = {place: _lines_of(rows) for place, rows in places.items()}
         blocks = data.get("blocks", ())
         self._blocks = [(re.compile(rf"(?:{row['opens']})(?:[ \d].*)?"), _lines_of([row])) for row in blocks]
-        self._not_sent = [(row["why"], re.compile(_beginnings(row["lines"]))) for row in unsent]
+        self._never = [(row["why"], [each.split() for each in row["words"]]) for row in family_data.get("never", ())]
+        unsent = family_data.get("not_sent", ())
+        self._not_sent = [(row["why"], re.compile(_beginnings(row["lines"]), re.IGNORECASE)) for row in unsent]
+        named = family_data.get("named", {})
         self._named = {place: re.compile("|".join(f"(?:{each})" for each in rows)) for place, rows in named.items()}
+        self._reserves = [re.compile(each) for each in family_data.get("reserves", ())]
         self._treeless, self._several_trees = (
             [re.compile(each) for each in trees.get(kind, ())] for kind in ("none", "several")
         )
@@ -45,19 +44,35 @@ class Harmless:
 
     def covers(self, line: str, *places: str) -> bool:
         """Return whether a line is harmless in one of these places."""
-        return any(place in self._places and self._places[place].fullmatch(line) for place in places)
+        known = any(place in self._places and self._places[place].fullmatch(line) for place in places)
+        return known and not self.never(line)
+
+    def never(self, line: str) -> str:
+        """Return why a line is harmless nowhere; "" where it may be.
+
+        Of the line's words each may be abbreviated, quoted, in capitals and behind any blanks: consoles take them all.
+        """
+        words = _typed_words(line)
+        return next((why for why, rows in self._never if any(_may_mean(words, row) for row in rows)), "")
 
     def opens(self, line: str) -> bool:
         """Return whether a line opens a context of its own in which nothing touches forwarding."""
-        return any(opener.fullmatch(line) for opener, _ in self._blocks)
+        return not self.never(line) and any(opener.fullmatch(line) for opener, _ in self._blocks)
 
     def inside(self, opener: str, line: str) -> bool:
         """Return whether a line is harmless in the context that `opener` opens."""
-        return any(opens.fullmatch(opener) and lines.fullmatch(line) for opens, lines in self._blocks)
+        known = any(opens.fullmatch(opener) and lines.fullmatch(line) for opens, lines in self._blocks)
+        return known and not self.never(line)
 
     def not_sent(self, line: str) -> str:
         """Return why a line is not sent for an operator, wherever it stands; "" where it may be."""
-        return next((why for why, lines in self._not_sent if lines.fullmatch(line)), "")
+        typed = " ".join(_typed_words(line))
+        return self.never(line) or next((why for why, lines in self._not_sent if lines.fullmatch(typed)), "")
+
+    def reserves(self, line: str) -> range:
+        """Return the VLANs that a line keeps for the switch's own use."""
+        found = next((found for each in self._reserves if (found := each.fullmatch(line))), None)
+        return range(int(found["first"]), int(found["last"]) + 1) if found else range(0)
 
     def named(self, line: str, place: str) -> str:
         """Return the words by which a line names what it sets, which "no" takes away; "" where that is not known."""
@@ -87,6 +102,16 @@ class Harmless:
         return bool(_ONE_COMMAND.fullmatch(line) and self._whole.fullmatch(line))
 
 
+def _typed_words(line: str) -> list[str]:
+    return line.replace('"', " ").replace("'", " ").lower().split()
+
+
+def _may_mean(words: Sequence[str], row: Sequence[str]) -> bool:
+    """Return whether words, perhaps behind a "no", begin with those of a row, in full or abbreviated."""
+    bare = words[1:] if words[:1] in (["no"], ["undo"]) else words
+    return len(bare) >= len(row) and all(whole.startswith(typed) for typed, whole in zip(bare, row, strict=False))
+
+
 def _lines_of(rows: Iterable[Mapping[str, Any]]) -> re.Pattern[str]:
     """Compile the lines of a place: those that may be undone, and those that may not."""
     return re.compile("|".join(_beginnings(row["lines"], as_said=row.get("as_said", False)) for row in rows))
@@ -101,5 +126,4 @@ def _beginnings(lines: Iterable[str], *, as_said: bool = False) -> str:
 @cache
 def harmless(name: str) -> Harmless:
     """Return the harmless lines of a family."""
-    data = family(name)
-    return Harmless(data["harmless"], data.get("not_sent", ()), data.get("named", {}), data.get("trees", {}))
+    return Harmless(family(name))

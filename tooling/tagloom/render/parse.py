@@ -18,7 +18,7 @@ from tagloom.render.all_ports import further_ports, with_further_ports
 from tagloom.render.command_line import command_line, parse_configuration
 from tagloom.render.console_text import clean_lines, concealing_lines
 from tagloom.render.parsed import Parsed, UnknownLine
-from tagloom.units import format_mac
+from tagloom.units import format_mac, format_ranges
 
 _VLAN_BLOCK = re.compile(r"interface vlan(?:-interface|if)? ?(\d{1,4})", re.IGNORECASE)
 _ADDRESS = re.compile(r"ip(v6)? (address|dhcp client|enable|gateway)\b|dhcp client\b|ipv6 auto-config")
@@ -103,6 +103,7 @@ def read_text(platform: Platform, text: str, where: str, ports: Collection[int])
         unknown += [UnknownLine(number, "", repr(line), "") for number, line in concealing_lines(text)]
     of_trees, treeless = _trees(platform, state, text, ports)
     unknown = [line for line in unknown if line.number not in {each.number for each in treeless.values()}] + of_trees
+    findings += _of_reserved(platform, parsed, where)
     findings += _of_duplex(platform, parsed, where, ports)
     findings += [
         Finding(f"{where} VLAN {vlan}", "a permanent entry", f"one that ages or is lost, for {format_mac(mac)}")
@@ -169,6 +170,16 @@ def _trees(
         elif vlans is not None or (several and known.has_trees(text_line)):
             unknown.append(line)
     return unknown, treeless
+
+
+def _of_reserved(platform: Platform, parsed: Parsed, where: str) -> Iterator[Finding]:
+    """Find lines that keep VLANs for the switch's own use of which some are there already."""
+    known, used = harmless(platform.grammar), [vlan for vlan in parsed.state.vlans.tolist() if vlan != DEFAULT_VLAN]
+    for line in (*parsed.foreign, *parsed.unknown):
+        kept = known.reserves(line.text)
+        if taken := [vlan for vlan in used if vlan in kept]:
+            actual = f"{line.text!r}, and VLAN {format_ranges(taken)} is there"
+            yield Finding(f"{where}:{line.number}  configuration", "internal VLANs beside those in use", actual)
 
 
 def _of_duplex(platform: Platform, parsed: Parsed, where: str, ports: Collection[int]) -> Iterator[Finding]:
