@@ -370,3 +370,46 @@ def test_addresses_that_tagloom_made_up_are_known_and_counted_wherever_they_are_
 def test_a_name_that_is_too_long_for_a_file_is_a_finding(tmp_path):
     with pytest.raises(InputError, match="File name too long"):
         read_fabric(tmp_path / ("f" * 300))
+
+
+@pytest.mark.parametrize(
+    ("model", "ends", "speed", "most"),
+    [
+        ("powerconnect-5324", ("g9", "g9"), 10000, 1000),
+        ("powerconnect-5324", ("g9", "g9"), 2500, 1000),
+        ("powerconnect-5324", ("g9", "g9"), 1000, 0),
+        ("powerconnect-6248", ("1/g9", "1/g9"), 40000, 1000),
+        ("powerconnect-8024", ("Te1/0/9", "Te1/0/9"), 10000, 0),
+        ("powerconnect-8024", ("Te1/0/9", "Te1/0/9"), 40000, 10000),
+        ("hpe-5130-24g-4sfp", ("XGE1/0/25", "GE1/0/9"), 10000, 1000),
+        ("hpe-5700-48g-4xg", ("FGE1/0/53", "FGE1/0/53"), 40000, 0),
+        ("mikrotik-crs326-24g-2s", ("ether9", "ether9"), 10000, 1000),
+        ("mikrotik-crs326-24g-2s", ("sfp-sfpplus1", "sfp-sfpplus1"), 10000, 0),
+        ("arista-7010t-48", ("Et48", "Et49"), 10000, 1000),
+        ("arista-7050tx-64", ("Et48", "Et49/1"), 10000, 0),
+        ("linux-bridge", ("swp9", "swp9"), 100000, 0),  # what its ports can do is the machine's own
+    ],
+)
+def test_a_link_is_no_faster_than_the_ports_at_its_ends(model, ends, speed, most):
+    a, b = ends
+    text = (
+        f"model: {model}\nswitches: {{s0: {{}}, s1: {{}}}}\nlinks: [{{ends: ['s0:{a}', 's1:{b}'], speed: {speed}}}]\n"
+    )
+    if not most:
+        assert parse_fabric(text, "f").links[0].speed_mbps == speed
+        return
+    with pytest.raises(InputError) as error:
+        parse_fabric(text, "f")
+    (finding,) = error.value.findings
+    assert finding.where.endswith("links[0].speed")
+    assert finding.expected.startswith(f"at most {most}, the best speed of s")
+    assert finding.actual == str(speed)
+
+
+def test_a_bond_is_no_faster_than_its_slowest_port():
+    text = """model: n-series
+switches: {s0: {}, s1: {}}
+links: [{ends: [["s0:Te1/0/1", "s0:Gi1/0/2"], ["s1:Te1/0/1", "s1:Te1/0/2"]], lag: true, speed: 10000}]
+"""
+    with pytest.raises(InputError, match="best speed of s0:Gi1/0/2"):
+        parse_fabric(text, "f")

@@ -9,6 +9,7 @@ import pytest
 from fabrics import ROOT, make_fabric
 from tagloom import pipeline
 from tagloom.cli import main
+from tagloom.errors import InputError
 from tagloom.graph.paths import channel_load
 from tagloom.platforms.power import fabric_watts
 from tagloom.read import format_fabric, read_fabric, read_traffic
@@ -78,3 +79,12 @@ def test_the_command_line_rolls_greedys_answer_out_on_renamed(tmp_path, capsys):
     assert main(["rollout", before, after, "-o", str(tmp_path / "change")]) == 0
     page = json.loads((tmp_path / "change" / "rollout.json").read_text())
     assert page["peak_lost_pairs"] == 0
+
+
+def test_settings_that_make_a_link_faster_than_its_ports_are_refused(tmp_path):
+    fabric = make_fabric("ring", 3, model="powerconnect-5324")
+    link = fabric.links[0]
+    ends = [f"s{link.a}:g{link.a_port}", f"s{link.b}:g{link.b_port}"]
+    (tmp_path / "s.json").write_text(json.dumps({"off": [], "slowed": [{"ends": ends, "mbps": 10000}]}))
+    with pytest.raises(InputError, match="at most 1000, the best speed of s0:g"):
+        with_links_off(fabric, [], tmp_path / "s.json")

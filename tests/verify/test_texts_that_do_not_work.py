@@ -91,6 +91,13 @@ def test_a_link_that_negotiates_at_one_end_alone_is_no_link(family):
     assert proof_of(family, s0=FORCED[family](100)).unreachable_pairs == 2
 
 
+@pytest.mark.parametrize("family", ["ros", "fastpath", "os6"])
+def test_a_port_takes_no_speed_beyond_its_best(family):
+    proof = proof_of(family, s0=FORCED[family](10000), s1=FORCED[family](10000))
+    assert not proof.proven
+    assert any("'speed 10000'" in each.actual for each in proof.findings)
+
+
 @pytest.mark.parametrize("shut", ["s0", "s1"])
 def test_the_speed_of_a_cable_that_is_shut_is_no_matter(shut):
     other = {"s0": "s1", "s1": "s0"}[shut]

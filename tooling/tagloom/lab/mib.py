@@ -159,11 +159,7 @@ class SwitchTree:
             return ber.integer(1 if self._up(number) else 2)
 
         def speed(number: int) -> int:
-            return (
-                (device.editor.speed_mbps[number - 1] or _best_mbps(device.platform.port_name(number)))
-                if self._up(number)
-                else 0
-            )
+            return (device.editor.speed_mbps[number - 1] or _best_mbps(device, number)) if self._up(number) else 0
 
         def octets(which: int, tag: int) -> Callable[[int], bytes]:
             bits = 64 if tag == ber.COUNTER64 else 32
@@ -371,8 +367,9 @@ def _description(device: Device) -> str:
     return {"powerconnect-5324": "Neyland 24T"}.get(device.platform.model, device.platform.title)
 
 
-def _best_mbps(port: str) -> int:
-    return 10_000 if port.lower().startswith(("te", "1/xg", "xg", "fge")) else 1_000
+def _best_mbps(device: Device, port: int) -> int:
+    """Return the best speed of a port; a port-channel, and a port that the machine names, has that of one cable."""
+    return dict(enumerate(device.platform.port_mbps, start=1)).get(port, 0) or 1_000
 
 
 def _text(words: str) -> bytes:

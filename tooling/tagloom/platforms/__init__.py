@@ -11,16 +11,23 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from tagloom.platforms.family import Firmware, family, variables
-from tagloom.platforms.layouts import PortNames, described_as, names_of_ports
+from tagloom.platforms.layouts import PortNames, described_as, mbps_of_ports, names_of_ports
 from tagloom.platforms.own_port_names import own_port_names
 from tagloom.platforms.sources import sources_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from tagloom.platforms.sources import Source
     from tagloom.platforms.words import Templates
     from tagloom.records.fabric import Switch
+
+
+_BEST_MBPS = {  # by the kind of a port, as its name says it
+    **dict.fromkeys(("g", "gi", "ge", "ether", "sfp"), 1_000),
+    **dict.fromkeys(("xg", "te", "xge", "sfp-sfpplus"), 10_000),
+    **dict.fromkeys(("fo", "fge"), 40_000),
+}
 
 
 @dataclass(frozen=True)
@@ -60,6 +67,7 @@ class Platform:
     first, then the port-channels, whose names are the last of `port_names`. `further_names` are those of ports that
     other machines of the model have, numbered behind them: of `further_channels` port-channels first, then of units of
     a stack, modules and `layouts`.
+    `port_mbps` are the best speeds of the physical ports, 0 where the page leaves them to the machine.
     `sys_object_id` lists the SNMP object ids the model answers with, `calls_itself` regular expressions of what it
     says of itself in `show system`, `show version` and sysDescr.
     `group_entries` says whether a static entry for the broadcast address narrows a VLAN's flood: proven (seen on a
@@ -83,6 +91,7 @@ class Platform:
     pvid_is_membership: bool = False
     floods_by_port: bool = False
     physical_ports: int = 0
+    port_mbps: tuple[int, ...] = ()
     sys_object_id: tuple[str, ...] = ()
     calls_itself: tuple[str, ...] = ()
     toggle_seconds: dict[str, float] = field(default_factory=dict)
@@ -328,6 +337,7 @@ def load(model: str, firmware: Firmware = (), templates: Templates = ()) -> Plat
         pvid_is_membership=raw.get("pvid_is_membership", False),
         floods_by_port=raw.get("floods_by_port", False),
         physical_ports=len(names.physical),
+        port_mbps=_port_mbps(raw, names.physical),
         sys_object_id=tuple(raw.get("sys_object_id", ())),
         calls_itself=tuple(raw.get("calls_itself", ())),
         toggle_seconds=raw.get("toggle_seconds", {}),
@@ -348,7 +358,15 @@ def of_all_ports(platform: Platform) -> Platform:
     more = platform.further_channels
     physical = (*own, *platform.further_names[more:])
     names = (*physical, *channels, *platform.further_names[:more])
-    return replace(platform, port_names=names, physical_ports=len(physical), further_names=(), further_channels=0)
+    mbps = _port_mbps(_page(page_of(platform.model)), physical)
+    return replace(
+        platform,
+        port_names=names,
+        physical_ports=len(physical),
+        port_mbps=mbps,
+        further_names=(),
+        further_channels=0,
+    )
 
 
 def with_ports(model: str, names: Collection[str]) -> str:
@@ -379,3 +397,20 @@ def _port_names(raw: Mapping[str, Any], named: str | None) -> PortNames:
         return names_of_ports(raw, named)
     except ValueError as error:
         raise KeyError(str(error)) from None
+
+
+def _port_mbps(raw: Mapping[str, Any], names: Sequence[str]) -> tuple[int, ...]:
+    """Return the best speeds of physical ports: what the page gives, else what the kind in a port's name is."""
+    if raw.get("ports_are_named_by_the_machine"):
+        return (0,) * len(names)
+    given = mbps_of_ports(raw)
+    return tuple(given.get(name, 0) or _BEST_MBPS.get(_kind_of_port(name), 0) for name in names)
+
+
+def _kind_of_port(name: str) -> str:
+    """Return the letters that say of what kind a port is: those before its numbers, or behind its unit.
+
+    >>> [_kind_of_port(name) for name in ("g1", "1/xg2", "XGE1/0/25", "sfp-sfpplus1")]
+    ['g', 'xg', 'xge', 'sfp-sfpplus']
+    """
+    return re.sub(r"^[\d/]+", "", name).rstrip("0123456789/").lower()

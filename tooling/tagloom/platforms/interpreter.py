@@ -403,6 +403,9 @@ class Interpreter:
         return _done(line)
 
     def _set_speed(self, line: Line, values: list[Any]) -> Outcome:
+        best = self.grammar.platform.port_mbps
+        if any(0 < best[port - 1] < values[0] for port in self.context.ports if port <= len(best)):
+            raise _RefusedError("number", caret="")
         for port in self.context.ports:
             self.editor.speed_mbps[port - 1] = values[0]
         return _done(line)

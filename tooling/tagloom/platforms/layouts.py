@@ -60,6 +60,18 @@ def names_of_ports(page: Mapping[str, Any], named: str | None = None) -> PortNam
     return PortNames(physical, channels, most, further, len(described.units))
 
 
+def mbps_of_ports(page: Mapping[str, Any]) -> dict[str, int]:
+    """Return the best speed of each port that the page gives one, 0 if its layouts give the port different ones."""
+    found: dict[str, int] = {}
+    for unit in _units(page):
+        for blocks in (page["ports"], *_layouts(page).values(), page.get("modules", ())):
+            for block in blocks:
+                mbps = block.get("mbps", 0)
+                for name in _of_blocks((block,), unit):
+                    found[name] = mbps if found.get(name, mbps) == mbps else 0
+    return found
+
+
 def described_as(page: Mapping[str, Any], names: Collection[str]) -> str:
     """Return what to write behind a model whose switch has these ports, "" for its page's own; "" too where none is.
 

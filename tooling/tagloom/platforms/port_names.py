@@ -46,6 +46,15 @@ def port_name(fabric: Fabric, switch: int, port: int) -> str:
     return f"{named.name}:{platforms.load(named.model).port_name(port)}"
 
 
+def too_fast(ends: Iterable[tuple[str, str, int]], mbps: int) -> str:
+    """Return what a speed may be at most at some ports, (switch, model, port) each; "" where all of them have it."""
+    for switch, model, port in ends:
+        platform = platforms.load(model)
+        if 0 < (best := platform.port_mbps[port - 1]) < mbps:
+            return f"at most {best}, the best speed of {switch}:{platform.port_name(port)} in Mb/s"
+    return ""
+
+
 def link_ends(fabric: Fabric, link: int) -> tuple[str, str]:
     """Name a link by its ends, in their models' own words."""
     cable = fabric.links[link]

@@ -18,6 +18,7 @@ from tagloom import platforms
 from tagloom.errors import Finding, InputError
 from tagloom.platforms.layouts import RULE as LAYOUTS
 from tagloom.platforms.own_port_names import RULE
+from tagloom.platforms.port_names import too_fast
 from tagloom.platforms.spanning import without_port_spanning_tree
 from tagloom.platforms.words import read_templates
 from tagloom.read import families
@@ -385,6 +386,9 @@ class _Reader:
             if a == b:
                 self.find(("links", i), "two different switches", f"{words[0][0]} and {words[1][0]}")
                 continue
+            both = [(name, draft.switches[name].model, port) for name, ports in ((a, p), (b, q)) for port in ports]
+            if most := too_fast(both, part.speed or 0):
+                self.find(("links", i, "speed"), most, str(part.speed))
             cable = _Cable(a, p, b, q, part.speed or 0, part.state == "up", lag, part.state == "dead")
             if cable.key in place and draft.link_forms[place[cable.key]] == "shape":
                 draft.links[place[cable.key]] = cable

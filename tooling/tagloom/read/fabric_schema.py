@@ -54,7 +54,7 @@ WORDS = {
     },
     "LinkForm": {
         "ends": "Two ends, SWITCH:PORT each; several ports where the link is aggregated.",
-        "speed": "Its speed in Mb/s; without it, what both ends can.",
+        "speed": "Its speed in Mb/s, at most what the ports at its ends have; without it, what both ends can.",
         "state": "down: shut; dead: broken, so that its ports stay open and in no VLAN.",
         "lag": "Whether its cables are one aggregated link; or the numbers of the groups at both ends.",
     },

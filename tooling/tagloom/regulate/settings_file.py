@@ -9,7 +9,7 @@ import numpy as np
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError
-from tagloom.platforms.port_names import link_at, link_ends, links_near, parts_at
+from tagloom.platforms.port_names import link_at, link_ends, links_near, parts_at, too_fast
 from tagloom.records.forms import SettingsForm
 from tagloom.regulate.forest import routes_of
 from tagloom.storage.document import checked, read_json, shown
@@ -160,6 +160,10 @@ def with_links_off(fabric: Fabric, ends: Collection[str], settings: Path | None)
                 findings.append(Finding(str(settings), "both ends of one link of the fabric", shown(ends_of_link)))
             elif mbps:
                 slowed[link] = mbps
+                of, ports = fabric.links[link], fabric.links[link].cables
+                ends = [(fabric.switches[s], pair[side]) for side, s in enumerate((of.a, of.b)) for pair in ports]
+                if most := too_fast([(switch.name, switch.model, port) for switch, port in ends], mbps):
+                    findings.append(Finding(f"{settings}: slowed", most, str(mbps)))
             else:
                 off.add(link)
     kept = fabric.management.links if fabric.management is not None else ()
