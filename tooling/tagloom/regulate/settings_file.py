@@ -160,9 +160,10 @@ def with_links_off(fabric: Fabric, ends: Collection[str], settings: Path | None)
                 findings.append(Finding(str(settings), "both ends of one link of the fabric", shown(ends_of_link)))
             elif mbps:
                 slowed[link] = mbps
-                of, ports = fabric.links[link], fabric.links[link].cables
-                ends = [(fabric.switches[s], pair[side]) for side, s in enumerate((of.a, of.b)) for pair in ports]
-                if most := too_fast([(switch.name, switch.model, port) for switch, port in ends], mbps):
+                of = fabric.links[link]
+                a, b = fabric.switches[of.a], fabric.switches[of.b]
+                both = [(end.name, end.model, pair[side]) for pair in of.cables for side, end in enumerate((a, b))]
+                if most := too_fast(both, mbps):
                     findings.append(Finding(f"{settings}: slowed", most, str(mbps)))
             else:
                 off.add(link)

@@ -57,10 +57,10 @@ def as_settled(
     found = dict(state)
     for s, switch in enumerate(fabric.switches):
         held = found[switch.name]
-        at = [port - 1 for t, port in blocked if t == s]
+        at = np.array([port - 1 for t, port in blocked if t == s], np.int64)
         members, filtering = held.membership.copy(), held.ingress_filter.copy()
         spanned = ~np.isin(held.vlans, [*treeless.get(switch.name, ())])
-        members[np.ix_(spanned, at)] = Membership.NONE
+        members[np.ix_(np.flatnonzero(spanned), at)] = Membership.NONE
         filtering[at] = True
         found[switch.name] = replace(held, membership=members, ingress_filter=filtering, spanning_tree=False)
     return found
