@@ -362,3 +362,37 @@ def test_a_line_that_a_switch_refuses_at_a_port_of_others_is_told_of_the_text(fa
     proof = proof_of(family, f"{opener}\n{line}")
     assert (proof.proven, proof.paste_order) == (True, False), [str(each) for each in proof.findings]
     assert any(repr(line)[1:-1] in each.actual for each in proof.paste_refused)
+
+
+VLAN_7 = {  # the lines that make VLAN 7, those that put a port into it, and the block of the switch's own address there
+    "eos": ("vlan 7\nexit", "interface Ethernet{}\nswitchport trunk allowed vlan add 7\nexit", "interface Vlan7"),
+    "comware": (
+        "vlan 7\nquit",
+        "interface GigabitEthernet1/0/{}\nport hybrid vlan 7 tagged\nquit",
+        "interface Vlan-interface7",
+    ),
+    "huawei": ("vlan batch 7", "interface GigabitEthernet0/0/{}\nport hybrid tagged vlan 7\nquit", "interface Vlanif7"),
+    "cbs350": (
+        "vlan database\nvlan 7\nexit",
+        "interface GigabitEthernet{}\nswitchport general allowed vlan add 7 tagged\nexit",
+        "interface vlan 7",
+    ),
+}
+
+
+@pytest.mark.parametrize("family", VLAN_7)
+def test_a_ring_of_an_unmanaged_vlan_is_latent_until_a_switch_has_an_address_there(family):
+    fabric, texts = planned(family)
+    vlan, member, block = VLAN_7[family]
+    ring = "\n".join([vlan, member.format(1), member.format(2)])
+    found = [
+        pipeline.prove(
+            fabric,
+            {name: with_lines(family, text, "\n".join([ring, *own])) for name, text in texts.items()},
+            None,
+            whole=True,
+        )[1]
+        for own in ((), (block, "ip address 192.0.2.1 24"))
+    ]
+    assert [(proof.proven, proof.storm_free) for proof in found] == [(True, True), (False, False)]
+    assert [[each.vlan for each in proof.latent] for proof in found] == [[7], []]

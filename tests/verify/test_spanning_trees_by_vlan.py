@@ -100,6 +100,7 @@ FIGURES = {
         "spanning-tree vlan-id 7 priority 4096",
         "no spanning-tree vlan-id 7 priority",
         "no spanning-tree vlan-id 4093-4094",
+        "interface Ethernet40\n   spanning-tree bpdufilter enable",
     ],
     "comware": ["stp mode rstp", "stp instance 0 root primary", "undo stp priority"],
     "huawei": ["stp mode rstp", "stp instance 0 root primary"],

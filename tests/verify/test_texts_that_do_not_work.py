@@ -660,7 +660,11 @@ def test_a_shell_s_comment_may_say_anything(comment):
     assert proof_of("linux", s1=comment).proven
 
 
-@pytest.mark.parametrize("escape", ["\x1b[A", "\x1b[D", "\x1b[3~", "\x08", "\x1bOP"])
+@pytest.mark.parametrize(
+    "escape",
+    ["\x1b[A", "\x1b[D", "\x1b[3~", "\x08", "\x1bOP", "\x7f", "\x15", "\x17", "\x03", "\x1a", "\x16", "\x9b"],
+    ids=ascii,
+)
 def test_an_escape_by_which_a_console_would_take_another_line_is_named(escape):
     proof = proof_of("ros", s0=f"hostname lea{escape}f")
     assert not proof.proven

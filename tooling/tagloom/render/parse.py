@@ -101,7 +101,7 @@ def read_text(platform: Platform, text: str, where: str, ports: Collection[int])
     unknown = [line for line in others if not speech.harmless(platform, line, ports, vlans)]
     if platform.command_line != "shell":  # which finds what it does not take for itself
         unknown += [UnknownLine(number, "", repr(line), "") for number, line in concealing_lines(text)]
-    of_trees, treeless = _trees(platform, state, text, ports)
+    of_trees, treeless = _trees(platform, parsed, text, ports)
     unknown = [line for line in unknown if line.number not in {each.number for each in treeless.values()}] + of_trees
     findings += _of_reserved(platform, parsed, where)
     findings += _of_duplex(platform, parsed, where, ports)
@@ -149,7 +149,7 @@ def port_descriptions(platform: Platform, text: str) -> dict[int, str]:
 
 
 def _trees(
-    platform: Platform, state: SwitchState, text: str, ports: Collection[int]
+    platform: Platform, parsed: Parsed, text: str, ports: Collection[int]
 ) -> tuple[list[UnknownLine], dict[int, UnknownLine]]:
     """Find lines by which VLANs have trees of their own, or none, where ports of the fabric run spanning tree.
 
@@ -157,14 +157,17 @@ def _trees(
     the lines of which it is not known which VLANs they leave without a tree, or which ports the trees block; and by
     VLAN the line that leaves it without one.
     """
-    columns = np.array(sorted(ports), np.int64) - 1
+    columns, state = np.array(sorted(ports), np.int64) - 1, parsed.state
     if not (state.spanning_tree and state.port_spanning_tree[columns].any()):
         return [], {}
+    elsewhere = {line.number for line in (*parsed.foreign, *parsed.unknown) if not line.touches(ports, ())}
     known, several = harmless(platform.grammar), len(_vlans_of(state, ports) - {DISCARD_PVID}) > 1
     unknown: list[UnknownLine] = []
     treeless: dict[int, UnknownLine] = {}
     for number, text_line in enumerate(map(str.strip, clean_lines(text)), start=1):
         line, vlans = UnknownLine(number, "", text_line, ""), known.without_tree(text_line)
+        if number in elsewhere:
+            continue
         if vlans:
             treeless |= dict.fromkeys(vlans, line)
         elif vlans is not None or (several and known.has_trees(text_line)):
