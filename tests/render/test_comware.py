@@ -132,13 +132,18 @@ def test_vlans_are_listed_by_ten_ranges_a_line_and_made_by_one():
 
 
 def test_a_trunk_that_carries_vlans_that_are_not_there_is_named_whatever_ports_the_fabric_has():
-    for line in ("port trunk permit vlan all", "port trunk permit vlan 2 to 4094", "port trunk permit vlan 300"):
-        text = TRANSCRIPT.replace("port trunk permit vlan 10 201", line)
+    text = TRANSCRIPT.replace("port trunk permit vlan 10 201", "port trunk permit vlan all")
+    reading = read_text(COMWARE, text, "s0", [20])
+    assert "port trunk permit vlan all" in str((*reading.findings, *reading.unknown_lines))
+    for before, line in (
+        ("port trunk permit vlan 10 201", "port trunk permit vlan 2 to 4094"),
+        ("port trunk permit vlan 10 201", "port trunk permit vlan 300"),
+        ("port hybrid vlan 201 tagged", "port hybrid vlan 2 to 4094 tagged"),
+    ):
+        text = TRANSCRIPT.replace(before, line)
+        assert line in str(read_state(COMWARE, text, "s0", [20])[1]), "nothing is sent to such a switch"
         reading = read_text(COMWARE, text, "s0", [20])
-        assert line in str((*reading.findings, *reading.unknown_lines))
-    hybrid = "port hybrid vlan 2 to 4094 tagged"
-    reading = read_text(COMWARE, TRANSCRIPT.replace("port hybrid vlan 201 tagged", hybrid), "s0", [20])
-    assert hybrid in str((*reading.findings, *reading.unknown_lines))
+        assert line not in str((*reading.findings, *reading.unknown_lines)), "what runs carries none of them"
     reading = read_text(COMWARE, TRANSCRIPT.replace("vlan 201 to 202\n#", "vlan 201 to 4094\n#"), "s0", [20])
     assert "vlan 201 to 4094" in str((*reading.findings, *reading.unknown_lines))
 

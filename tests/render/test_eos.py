@@ -180,7 +180,6 @@ def test_a_list_that_is_too_long_for_one_line_is_said_in_several_that_add_up():
 @pytest.mark.parametrize(
     "line",
     [
-        "no switchport",
         "no switchport mac address learning",
         "switchport trunk group plant",
         "switchport mode dot1q-tunnel",

@@ -13,7 +13,7 @@ from tagloom.platforms.interpreter import Interpreter, OutcomeKind
 from tagloom.read.fabric_file import parse_fabric
 from tagloom.records.change import difference
 from tagloom.records.switch_state import DISCARD_PVID, Membership, PortMode, SwitchEditor, SwitchState
-from tagloom.render import parse_configuration, read_text, render_commands
+from tagloom.render import parse_configuration, read_state, read_text, render_commands
 
 MODEL = "huawei-s5731-s24t4x"
 HUAWEI = load(MODEL)
@@ -107,8 +107,10 @@ def test_vlans_are_listed_by_ten_ranges_a_line():
 )
 def test_a_trunk_that_carries_vlans_that_are_not_there_is_named_whatever_ports_the_fabric_has(line):
     text = TRANSCRIPT.replace("port trunk allow-pass vlan 10 150", line)
+    assert line in str(read_state(HUAWEI, text, "s0", [20])[1]), "nothing is sent to such a switch"
     reading = read_text(HUAWEI, text, "s0", [20])
-    assert line in str((*reading.findings, *reading.unknown_lines))
+    named = line in str((*reading.findings, *reading.unknown_lines))
+    assert named is line.endswith("all"), "a list of VLANs that are not there carries nothing that runs"
 
 
 def test_a_port_changes_what_it_is_in_vlan_1_alone():

@@ -10,11 +10,12 @@ from tagloom.errors import PlanError
 from tagloom.platforms import load
 from tagloom.platforms.factory import factory
 from tagloom.records.change import difference
-from tagloom.records.switch_state import Membership, PortMode
+from tagloom.records.switch_state import DISCARD_PVID, Membership, PortMode
 from tagloom.render import parse_configuration, read_state, read_text, render_commands
 
 TRANSCRIPTS = Path(__file__).parent / "transcripts"
 ROS, FASTPATH, CBS350 = load("powerconnect-5324"), load("powerconnect-6224"), load("cisco-cbs350-24t-4g")
+OS6, SG300 = load("n-series"), load("cisco-sg300-28")
 
 
 def transcript(name):
@@ -140,7 +141,6 @@ def test_console_noise_is_passed_over():
         ("vlan database/vlan 2/fabric 7/exit", 3, "vlan database"),
         ("vlan database/vlan 2/exit/interface vlan 2/bridge wonder/exit", 5, "interface vlan 2"),
         ("interface ethernet g1/switchport mode general/switchport general pvid 9", 3, "interface ethernet g1"),
-        ("interface ethernet g1/switchport general pvid 1/exit", 2, "interface ethernet g1"),
         ("interface ethernet g1/channel-group 1 mode auto/exit", 2, "interface ethernet g1"),
         ("interface ethernet g99/shutdown/switchport mode trunk/exit", 3, "interface ethernet g99"),
         ("interface vlan 7/name x/exit", 1, ""),
@@ -173,3 +173,130 @@ def test_a_block_of_others_does_not_leak_into_the_port_before_it():
     lines = ["interface ethernet g1", "switchport mode general", "!", "interface port-channel 1", "shutdown", "!"]
     port = parse_configuration(ROS, "\n".join(lines)).state.port(1)
     assert (port.mode, port.enabled) == (PortMode.GENERAL, True)
+
+
+def tagged_and_untagged(state, number):
+    port = state.port(number)
+    return port.tagged, port.untagged, port.pvid
+
+
+PRINTED = {  # (model, lines of port 1 behind VLANs 10, 20 and 30): VLANs tagged, untagged, PVID
+    "list without add": (OS6, "switchport mode trunk/switchport trunk allowed vlan 10,20", (10, 20), (1,), 1),
+    "list before the mode": (OS6, "switchport trunk allowed vlan 10/switchport mode trunk", (10,), (1,), 1),
+    "list that names a VLAN that is not there": (
+        OS6,
+        "switchport mode trunk/switchport trunk allowed vlan 10,99",
+        (10,),
+        (1,),
+        1,
+    ),
+    "lines that add up": (
+        OS6,
+        "switchport mode trunk/switchport trunk allowed vlan add 10/switchport trunk allowed vlan add 30,99",
+        (10, 30),
+        (1,),
+        1,
+    ),
+    "list of a trunk that is none": (
+        OS6,
+        "switchport trunk allowed vlan 10,20/switchport access vlan 30",
+        (),
+        (30,),
+        30,
+    ),
+    "lines of all modes at an access port": (
+        CBS350,
+        (
+            "switchport access vlan 30/switchport general allowed vlan add 20 tagged/switchport general pvid 20"
+            "/switchport trunk native vlan 20"
+        ),
+        (),
+        (30,),
+        30,
+    ),
+    "lines of all modes at a general port": (
+        ROS,
+        (
+            "switchport mode general/switchport access vlan 30/switchport trunk allowed vlan add 30"
+            "/switchport general allowed vlan add 20 tagged"
+        ),
+        (20,),
+        (1,),
+        1,
+    ),
+    "a trunk by default": (
+        SG300,
+        "switchport trunk allowed vlan add 10,30/switchport trunk native vlan 20",
+        (10, 30),
+        (20,),
+        20,
+    ),
+    "an access VLAN of a trunk by default": (SG300, "switchport access vlan 10", (), (1,), 1),
+    "an access port that says so": (SG300, "switchport mode access/switchport access vlan 10", (), (10,), 10),
+    "an access port that says so behind its VLAN": (
+        SG300,
+        "switchport access vlan 10/switchport mode access",
+        (),
+        (10,),
+        10,
+    ),
+    "a trunk without a native VLAN": (
+        CBS350,
+        "switchport mode trunk/switchport trunk native vlan none/switchport trunk allowed vlan 10",
+        (10,),
+        (),
+        DISCARD_PVID,
+    ),
+    "a port without a VLAN": (CBS350, "switchport access vlan none", (), (), DISCARD_PVID),
+    "a trunk without a VLAN": (CBS350, "switchport mode trunk/switchport trunk allowed vlan none", (), (1,), 1),
+}
+
+
+@pytest.mark.parametrize("case", PRINTED)
+def test_what_a_switch_prints_of_modes_and_lists_is_read_and_never_called_refused(case):
+    model, said, *expected = PRINTED[case]
+    database = ["vlan 10,20,30"] if model is OS6 else ["vlan database", "vlan 10,20,30"]
+    opener = "interface ethernet g1" if model is ROS else f"interface {model.port_name(1)}"
+    text = "\n".join([*database, "exit", opener, *said.split("/"), "exit", ""])
+    reading = read_text(model, text, "s0", range(1, model.physical_ports + 1))
+    assert (reading.findings, reading.unknown_lines) == ((), ())
+    assert tagged_and_untagged(reading.state, 1) == tuple(expected)
+
+
+def test_lines_for_general_mode_wait_at_a_port_that_is_sent_nothing_until_they_are_gone():
+    said = "switchport general allowed vlan add 20 tagged"
+    text = f"vlan database\nvlan 20\nexit\ninterface GigabitEthernet1\n{said}\nexit\n"
+    (finding,) = read_state(CBS350, text, "s0", [1])[1]
+    assert "general mode" in finding.actual
+    assert read_state(CBS350, text, "s0", [2])[1] == ()
+    assert (
+        read_state(CBS350, text.replace("general allowed", "trunk allowed").replace(" tagged", ""), "s0", [1])[1] == ()
+    )
+
+
+LONG = "vlan 2,5,11-13,18,24,35-36,38,201-203,207,230"
+CUT = [LONG[:at] + "\n" + LONG[at:] for at in range(7, len(LONG))]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [*CUT, "vlan 2,5,11-13,18,24,35-36,38\nvlan 201-203\nvlan 207,230", f"{LONG[:20]}\n{LONG[20:33]}\n{LONG[33:]}"],
+)
+def test_a_list_of_vlans_over_several_lines_is_one_list(text):
+    whole = parse_configuration(OS6, f"{LONG}\nexit\n").state
+    parsed = parse_configuration(OS6, f"{text}\nexit\n")
+    assert (parsed.state, parsed.unknown, parsed.foreign) == (whole, (), ())
+    database = parse_configuration(ROS, f"vlan database\n{text}\nexit\n")
+    assert (database.state.vlans.tolist(), database.unknown) == (whole.vlans.tolist(), ())
+
+
+@pytest.mark.parametrize("rest", ["20,3", "300,5", "5,6 tagged"])
+def test_a_line_of_numbers_that_no_list_goes_on_with_is_named(rest):
+    parsed = parse_configuration(ROS, f"vlan database\nvlan 10-20\n{rest}\nexit\n")
+    assert rest in [line.text for line in (*parsed.unknown, *parsed.foreign)]
+    assert parsed.state.vlans.tolist() == [1, *range(10, 21)]
+
+
+def test_a_list_that_a_terminal_cut_does_not_work_when_pasted():
+    (refused,) = parse_configuration(ROS, "vlan database\nvlan 10-12,\n20\nexit\n").refused
+    assert (refused.number, refused.text) == (3, "20")

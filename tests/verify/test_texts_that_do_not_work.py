@@ -223,7 +223,7 @@ FOREIGN = {
         in_block("interface vlan 100", "protocol group 1"),
         in_block("interface vlan 100", "bridge multicast address 0100.5e01.0101"),
         "ip arp inspection vlan 100",
-        "mac access-list extended office",
+        "ip access-group office vlan 100 in",
         "dot1x system-auth-control",
         "gvrp enable",
         "monitor session 1 mode",
@@ -542,8 +542,8 @@ def test_a_block_that_ends_with_a_comment_works_on_a_family_that_falls_through()
 
 
 def test_a_block_that_nobody_knows_leaves_the_order_of_the_rest_alone():
-    proof = proof_of("fastpath", s0=in_block("mac access-list extended office", "permit any any"))
-    assert [line.text for line in proof.unknown_lines] == ["mac access-list extended office", "permit any any"]
+    proof = proof_of("fastpath", s0=in_block("access-map office", "match any any"))
+    assert [line.text for line in proof.unknown_lines] == ["access-map office", "match any any"]
     assert proof.paste_order is True
 
 

@@ -12,6 +12,7 @@ import yaml
 SETTLED = "settled.csv"  # family,line,source: what `make settle` has written
 RELOAD = "scheduled_reload"  # the family's words for it, which are settled as one line is
 FIRST_LOGIN = "first login: "  # before the words of a line that bootstrap types
+CLASSES = "classes/benign.yml"  # lines that no family's forwarding is changed by, judged by class
 LIKELY, _CONFIRMED = "likely", "confirmed"
 Firmware = tuple[tuple[str, str], ...]  # (variable, choice) pairs, ascending by variable
 
@@ -22,7 +23,7 @@ def family(name: str, firmware: Firmware = ()) -> dict[str, Any]:
 
     A variable that `firmware` does not name has its default. Raises KeyError for a variable or choice there is not.
     """
-    data = settled_lines(_whole(name), settled().get(name, {}))
+    data = settled_lines(_with_classes(name, _whole(name)), settled().get(name, {}))
     chosen = dict(firmware)
     for variable, spec in data.get("firmware", {}).items():
         data = _merged(data, spec["choices"][chosen.pop(variable, spec["default"])])
@@ -95,6 +96,33 @@ def settled_lines(data: dict[str, Any], found: dict[str, str]) -> dict[str, Any]
     if RELOAD in found and str(reload_words.get("mark", "")).startswith(LIKELY):
         data = _merged(data, {RELOAD: {"mark": _CONFIRMED, "source": found[RELOAD]}})
     return _merged(data, {"lines": over}) if over else data
+
+
+def _with_classes(name: str, data: dict[str, Any]) -> dict[str, Any]:
+    """Return a family's data with the classes of benign lines that hold for it, in `harmless` and `not_sent`."""
+    if "harmless" not in data:
+        return data
+    kin = [each for each in relatives(name) if _whole(each)["code"] == data["code"]] if "code" in data else [name]
+    places, unsent = dict(data["harmless"]), list(data.get("not_sent", ()))
+    for row in _classes():
+        lines = [line for each in kin for line in row["lines"].get(each, ())]
+        if not lines:
+            continue
+        added = {"why": row["why"], "as_said": row.get("as_said", False), "lines": lines}
+        if openers := [row["opens"][each] for each in kin if each in row.get("opens", {})]:
+            added["opens"] = "|".join(openers)
+            added["nested"] = next((row["nested"][each] for each in kin if each in row.get("nested", {})), "")
+        places[row["place"]] = [*places.get(row["place"], ()), added]
+        if "unsent" in row:
+            unsent.append({"why": row["unsent"], "lines": lines})
+    return {**data, "harmless": places, "not_sent": unsent}
+
+
+@cache
+def _classes() -> list[dict[str, Any]]:
+    document = (files("tagloom.platforms") / CLASSES).read_text("utf-8")
+    rows: list[dict[str, Any]] = yaml.load(document, Loader=yaml.CSafeLoader)
+    return rows
 
 
 def _own(name: str) -> dict[str, Any]:

@@ -176,7 +176,9 @@ class Grammar:
     `changes_from_defaults` that a mode changes in VLAN 1 alone, `discards_into_vlan_1` that the PVID by which a port
     drops untagged frames brings them into VLAN 1 where the port is in that, `promises_vlans` that
     a port may be said to be in VLANs that are not there yet, `shows_spanning_tree` that a
-    running-config without a word of it means that spanning tree is off, `keeps_other_mode` that ports are access ports
+    running-config without a word of it means that spanning tree is off, `falls_through` are the lines of the whole
+    switch that hold inside of a block, too, and end it (None = all), `trunks_by_default` says that ports are trunks
+    until a line says otherwise, `keeps_other_mode` that ports are access ports
     or trunks with a list of VLANs, and what is said of the mode that a port is not in is kept for when it is.
     `scheduled_reload` says how the switch is told to reload at a set time, None where nobody knows.
     """
@@ -207,7 +209,9 @@ class Grammar:
         self.scheduled_reload = (
             ScheduledReload(**reload_words | {"offers": tuple(reload_words["offers"])}) if reload_words else None
         )
-        self.falls_through: bool = self._data["blocks_fall_through"]
+        through: bool | list[str] = self._data["blocks_fall_through"]
+        self.falls_through = frozenset(() if through is False else through) if through is not True else None
+        self.trunks_by_default: bool = self._data.get("trunks_by_default", False)
         self.changes_by_access: bool = self._data.get("modes_change_by_access", False)
         self.changes_from_defaults: bool = self._data.get("modes_from_defaults", False)
         self.discards_into_vlan_1: bool = self._data.get("discards_into_vlan_1", False)

@@ -31,6 +31,7 @@ class Harmless:
         self._places = {place: _lines_of(rows) for place, rows in places.items()}
         blocks = data.get("blocks", ())
         self._blocks = [(re.compile(rf"(?:{row['opens']})(?:[ \d].*)?"), _lines_of([row])) for row in blocks]
+        self._nested = [re.compile(rf"(?:{row.get('nested') or '(?!)'})(?: .*)?") for row in blocks]
         self._never = [(row["why"], [each.split() for each in row["words"]]) for row in family_data.get("never", ())]
         unsent = family_data.get("not_sent", ())
         self._not_sent = [(row["why"], re.compile(_beginnings(row["lines"]), re.IGNORECASE)) for row in unsent]
@@ -63,6 +64,11 @@ class Harmless:
         """Return whether a line is harmless in the context that `opener` opens."""
         known = any(opens.fullmatch(opener) and lines.fullmatch(line) for opens, lines in self._blocks)
         return known and not self.never(line)
+
+    def nests(self, opener: str, line: str) -> bool:
+        """Return whether a line opens a context of its own in the context that `opener` opens."""
+        pairs = zip(self._blocks, self._nested, strict=True)
+        return any(opens.fullmatch(opener) and nested.fullmatch(line) for (opens, _), nested in pairs)
 
     def not_sent(self, line: str) -> str:
         """Return why a line is not sent for an operator, wherever it stands; "" where it may be."""

@@ -56,10 +56,14 @@ class OutcomeKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a line and what the switch answers, "" for nothing; several lines are joined by newlines."""
+    """What became of a line and what the switch answers, "" for nothing; several lines are joined by newlines.
+
+    A REJECTED line that would hold if its ports were in another mode has that mode as `waits_for`.
+    """
 
     kind: OutcomeKind
     text: str = ""
+    waits_for: PortMode | None = None
 
     @property
     def accepted(self) -> bool:
@@ -76,10 +80,10 @@ _FOREIGN = Outcome(OutcomeKind.FOREIGN)
 
 
 class _RefusedError(Exception):
-    """Refuse a line with the family's error `name`; never leaves this module."""
+    """Refuse a line with the family's error `name`; in the mode `waits_for` it would hold. Never leaves this module."""
 
-    def __init__(self, name: str, **values: object) -> None:
-        self.name, self.values = name, values
+    def __init__(self, name: str, waits_for: PortMode | None = None, **values: object) -> None:
+        self.name, self.waits_for, self.values = name, waits_for, values
 
 
 _JOINS = {
@@ -102,7 +106,9 @@ class Interpreter:
     is what the lines say of it by port ("full" or "half"), `unpinned` the (VLAN, MAC) whose entry ages or is lost,
     `open_trunks` the ports that carry every VLAN there will be, `promised` by port those that are not there yet and
     that it will carry, `unchecked` the ports that take frames whatever port their sender is pinned at, where a family
-    asks for a line for that.
+    asks for a line for that, `unsaid` the ports without a line of their mode, where such ports are trunks: in VLAN 1
+    alone they are what access ports are, and lines of access mode wait. `lists_missing` says that trunks take lists of
+    VLANs that are not there, as running-configs print them.
     """
 
     def __init__(self, platform: Platform, editor: SwitchEditor) -> None:
@@ -115,6 +121,8 @@ class Interpreter:
         self.open_trunks: set[int] = set()
         self.promised: dict[int, set[int]] = {}
         self.unchecked: set[int] = set()
+        self.unsaid: set[int] = set()
+        self.lists_missing = False
         self._switchports = Switchports(editor) if self.grammar.keeps_other_mode else None
 
     def feed(self, line: str) -> Outcome:
@@ -130,12 +138,20 @@ class Interpreter:
         if not outcome.accepted:
             if self.grammar.is_foreign(kind, " ".join(words)):
                 return _FOREIGN
-            if self.grammar.falls_through and kind is not ContextKind.CONFIG:
-                other = self._walk(self.grammar.trees[ContextKind.CONFIG], words, {}, line)
+            if kind is not ContextKind.CONFIG and (keys := self.grammar.falls_through) != frozenset():
+                other = self._walk(self.grammar.trees[ContextKind.CONFIG], words, {}, line, keys)
                 return other if other.accepted else outcome
         return outcome
 
-    def _walk(self, node: Node, words: list[str], known: dict[str, tuple[Line, list[Any]]], typed: str) -> Outcome:
+    def _walk(
+        self,
+        node: Node,
+        words: list[str],
+        known: dict[str, tuple[Line, list[Any]]],
+        typed: str,
+        keys: frozenset[str] | None = None,
+    ) -> Outcome:
+        """Carry out a line by a tree of words; only lines of these `keys`, where there are any."""
         values: list[Any] = []
         for at, word in enumerate(words):
             step = node.words.get(word)
@@ -156,6 +172,8 @@ class Interpreter:
             node = step
         if node.end is None:
             return Outcome(OutcomeKind.INCOMPLETE, self.grammar.error("incomplete"))
+        if keys is not None and node.end.key not in keys:
+            return Outcome(OutcomeKind.UNKNOWN, self._error("unknown", words, 0))
         if len(known) < UNDERSTOOD_LINES and len(typed) < UNDERSTOOD_CHARACTERS:
             known[typed] = node.end, values
         return self._carry_out(node.end, values)
@@ -171,7 +189,7 @@ class Interpreter:
             # FASTPATH prints its warning before it looks the VLAN up.
             if what.answer and refused.name.startswith("vlan_missing"):
                 text = f"{what.answer}\n\n{text}"
-            return Outcome(OutcomeKind.REJECTED, text)
+            return Outcome(OutcomeKind.REJECTED, text, refused.waits_for)
 
     def _error(self, name: str, words: list[str], at: int) -> str:
         return self.grammar.error(name, caret=" " * len(" ".join([*words[:at], ""])))
@@ -247,6 +265,7 @@ class Interpreter:
         """
         editor, mode = self.editor, MODE_LINES[line.key]
         self.open_trunks.difference_update(self.context.ports)
+        self.unsaid.difference_update(self.context.ports)
         for port in self.context.ports:
             was = editor.mode[port - 1]
             if self.grammar.changes_by_access and {was, mode} == {PortMode.TRUNK, PortMode.GENERAL}:
@@ -280,15 +299,25 @@ class Interpreter:
     def _carry_all(self, line: Line, _: list[Any]) -> Outcome:
         self._need_mode(PortMode.TRUNK, "not_trunk")
         self._carry(sorted(self.editor.vlans))
+        self._wait_for(set())
         self.open_trunks.update(self.context.ports)
         return _done(line)
 
     def _carry_only(self, line: Line, values: list[Any]) -> Outcome:
         """Make a trunk carry the VLANs of a list and no other; its native VLAN stays in the port."""
         self._need_mode(PortMode.TRUNK, "not_trunk")
-        self._carry([vlan for vlan in values[0] if vlan in self.editor.vlans])
+        listed = values[0] if values else []
+        self._carry([vlan for vlan in listed if vlan in self.editor.vlans])
         self.open_trunks.difference_update(self.context.ports)
+        self._wait_for({vlan for vlan in listed if vlan not in self.editor.vlans})
         return _done(line)
+
+    def _wait_for(self, missing: set[int]) -> None:
+        """Remember the VLANs that are not there and that the context's ports will carry."""
+        for port in self.context.ports:
+            self.promised.pop(port, None)
+            if missing:
+                self.promised[port] = set(missing)
 
     def _carry(self, vlans: list[int]) -> None:
         """Make the context's trunks tagged members of these VLANs alone, and untagged ones of their native VLAN."""
@@ -349,14 +378,17 @@ class Interpreter:
         return _done(line)
 
     def _set_native(self, line: Line, values: list[Any]) -> Outcome:
-        access = line.key != "trunk_native"
+        access = not line.key.startswith("trunk_native")
         self._need_mode(PortMode.ACCESS if access else PortMode.TRUNK, "not_access" if access else "not_trunk")
-        vlan = values[0] if values else DEFAULT_VLAN
-        self._need_vlan(vlan, "vlan_missing_access")
+        untagged = not line.key.endswith("_none")
+        vlan = DISCARD_PVID if not untagged else values[0] if values else DEFAULT_VLAN
+        if untagged:
+            self._need_vlan(vlan, "vlan_missing_access")
         for port in self.context.ports:
             if self.editor.pvid[port - 1] in self.editor.vlans:
                 self.editor.set_member(self.editor.pvid[port - 1], port, Membership.NONE)
-            self.editor.set_member(vlan, port, Membership.UNTAGGED)
+            if untagged:
+                self.editor.set_member(vlan, port, Membership.UNTAGGED)
             self.editor.set_pvid(port, vlan)
         return _done(line)
 
@@ -366,10 +398,11 @@ class Interpreter:
         vlans: list[int] = values[0] if values else [DEFAULT_VLAN]
         self._spend(len(vlans) * len(self.context.ports))
         known = self.editor.members
-        if self.grammar.promises_vlans:
+        lists_missing = trunk and self.lists_missing
+        if self.grammar.promises_vlans or lists_missing:
             self._promise(vlans, permitted=line.key in _JOINS)
         if missing := [vlan for vlan in vlans if vlan not in known]:
-            if not line.tolerates_missing:
+            if not (line.tolerates_missing or lists_missing):
                 raise _RefusedError("vlan_missing", vlans=missing)
             vlans = [vlan for vlan in vlans if vlan in known]
         how = _JOINS.get(line.key, Membership.NONE)
@@ -491,6 +524,8 @@ class Interpreter:
         for port in self.context.ports:
             switchport = self._switchports.of(port)
             match line.key:
+                case "routing" | "switching":
+                    switchport.routes = line.key == "routing"
                 case "mode_access" | "mode_general":
                     switchport.trunk = line.key == "mode_general"
                 case "access_vlan" | "no_access_vlan":
@@ -510,6 +545,12 @@ class Interpreter:
                     )
         self._settle_ports(self.context.ports)
         return _done(line)
+
+    def routes(self, port: int) -> bool:
+        """Return whether a port is told to route, and is in no VLAN by that."""
+        return (
+            self._switchports is not None and port in self._switchports.settings and self._switchports.of(port).routes
+        )
 
     def _settle_ports(self, ports: Iterable[int]) -> None:
         """Put ports into the VLANs of their settings, and note those that carry VLANs that are not there."""
@@ -548,8 +589,14 @@ class Interpreter:
         return self.editor.mode[port - 1] is mode
 
     def _need_mode(self, mode: PortMode, error: str) -> None:
-        if not all(self._is(port, mode) for port in self.context.ports):
-            raise _RefusedError(error)
+        if mode is PortMode.TRUNK:
+            for port in self.unsaid.intersection(self.context.ports):
+                self.editor.mode[port - 1] = mode
+        wrong = [port for port in self.context.ports if port in self.unsaid or not self._is(port, mode)]
+        if mode is PortMode.TRUNK:
+            wrong = [port for port in wrong if not self._is(port, mode)]
+        if wrong:
+            raise _RefusedError(error, mode if len(wrong) == len(self.context.ports) else None)
 
     def _need_vlan(self, vlan: int, error: str) -> None:
         if vlan not in self.editor.vlans:
@@ -571,10 +618,11 @@ class Interpreter:
         "vlan_delete": _delete_vlans,
         "vlan_name": _name_vlan,
         "no_vlan_name": _name_vlan,
-        **dict.fromkeys(("list_none", "list_only", "list_all"), _set_switchports),
+        **dict.fromkeys(("list_none", "list_only", "list_all", "routing"), _set_switchports),
         "trunk_open": _open_trunk,
         "trunk_all": _carry_all,
         "trunk_only": _carry_only,
+        "trunk_none": _carry_only,
         "trunk_link": _link_trunk,
         "trunk_permit": _permit,
         "trunk_forbid": _permit,
@@ -586,7 +634,9 @@ class Interpreter:
         "source_checked_everywhere": _check_sources,
         "access_vlan": _set_native,
         "no_access_vlan": _set_native,
+        "access_none": _set_native,
         "trunk_native": _set_native,
+        "trunk_native_none": _set_native,
         "trunk_join": _set_members,
         "trunk_leave": _set_members,
         "join_untagged": _set_members,
@@ -621,7 +671,7 @@ class Interpreter:
         **dict.fromkeys(
             (
                 *("mode_access", "mode_general", "access_vlan", "no_access_vlan", "pvid", "no_pvid"),
-                *("list_none", "list_only", "list_all", "join_tagged", "leave"),
+                *("list_none", "list_only", "list_all", "join_tagged", "leave", "switching"),
             ),
             _set_switchports,
         ),

@@ -18,12 +18,14 @@ class Switchport:
     """A port's settings: whether it is a trunk, its VLAN while it is none, its native VLAN and list as a trunk.
 
     `native` is DISCARD_PVID where untagged frames are dropped; `allowed` is None where the trunk carries every VLAN.
+    A port that `routes` is in no VLAN, whatever its other settings are.
     """
 
     trunk: bool = False
     access: int = DEFAULT_VLAN
     native: int = DEFAULT_VLAN
     allowed: set[int] | None = None
+    routes: bool = False
 
 
 @dataclass(slots=True)
@@ -64,6 +66,9 @@ class Switchports:
         editor = self.editor
         for port in ports:
             switchport = self.of(port)
+            if switchport.routes:
+                self._take_out(port)
+                continue
             editor.mode[port - 1] = PortMode.GENERAL if switchport.trunk else PortMode.ACCESS
             own = switchport.native if switchport.trunk else switchport.access
             for vlan in editor.vlans:
@@ -73,14 +78,21 @@ class Switchports:
             untagged = own in editor.vlans and editor.members[own].get(port) is Membership.UNTAGGED
             editor.pvid[port - 1] = own if untagged else DISCARD_PVID
 
+    def _take_out(self, port: int) -> None:
+        """Take a port out of every VLAN: in the editor it is a trunk that carries none."""
+        self.editor.mode[port - 1] = PortMode.GENERAL
+        for vlan in self.editor.vlans:
+            self.editor.set_member(vlan, port, Membership.NONE)
+        self.editor.pvid[port - 1] = DISCARD_PVID
+
     def missing(self, port: int) -> set[int]:
         """Return the VLANs of a trunk's list that are not there."""
         switchport = self.of(port)
-        return (
-            {vlan for vlan in switchport.allowed or () if vlan not in self.editor.vlans} if switchport.trunk else set()
-        )
+        if not switchport.trunk or switchport.routes:
+            return set()
+        return {vlan for vlan in switchport.allowed or () if vlan not in self.editor.vlans}
 
     def is_open(self, port: int) -> bool:
         """Return whether a port is a trunk that carries every VLAN there is or will be."""
         switchport = self.of(port)
-        return switchport.trunk and switchport.allowed is None
+        return switchport.trunk and switchport.allowed is None and not switchport.routes

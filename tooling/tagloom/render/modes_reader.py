@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tagloom.platforms.factory import factory
@@ -12,6 +14,7 @@ from tagloom.platforms.interpreter import Interpreter, Outcome, OutcomeKind
 from tagloom.records.switch_state import DEFAULT_VLAN, DISCARD_PVID, PortMode
 from tagloom.render.console_text import NOISE, PROMPT
 from tagloom.render.parsed import Parsed, UnknownLine
+from tagloom.units import format_ranges
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -23,18 +26,68 @@ _OPEN_TRUNK = "carries every VLAN that will be, tagloom's too: say which by {}"
 _CHECKED = "drops frames of senders pinned at other ports, until it is told: {}"
 _DISCARDS = "takes untagged frames into VLAN 1, of which the port is a member: it has no VLAN of this number"
 _OPENERS = ("interface ", "vlan database")
+# Of general mode alone, into which a fabric's ports are put.
+_WAITS = "holds nothing while the port is in another mode, and may in general mode: take it away first"
+_ROUTES = "the port routes, and is in no VLAN until it is told `switchport`"
+_MISSING = "names VLANs that are not there, and carries them once they are: {}"
+_CUT = "a list that a terminal has cut: join it to the line above"
+# A list of VLANs that ends its line, and the rest of one that a terminal has cut: at a comma, a dash or in a number.
+_LIST = re.compile(r"(?:switchport|vlan|no vlan) (?:[a-z -]* )?(?P<list>[\d,-]+)")
+_REST = re.compile(r"(?P<list>[\d,-]+)(?: (?:un)?tagged)?")
 
 
 def read_modes(platform: Platform, lines: list[str]) -> Parsed:
     """Read the cleaned lines of a running-config from a factory default."""
     words = Grammar.of(platform).session
-    lines = _without_own_name(lines)
+    lines, cut = _joined(_without_own_name(lines))
     if words.comment != "!":
         lines = ["!" if line.startswith(words.comment) else line for line in lines]
     reader = _Reader(platform, _unsaid(platform), outside=words.configure in lines)
+    reader.interpreter.unsaid = _ports_of_no_mode(platform)
     for number, line in enumerate(lines, start=1):
         reader.take(number, line)
-    return reader.finish(lines)
+    return reader.finish(lines, cut)
+
+
+def _joined(lines: list[str]) -> tuple[list[str], list[tuple[int, str]]]:
+    """Return the lines with lists of VLANs whole that a terminal has cut, and the (number, text) of what was joined.
+
+    Switches list VLANs ascending, so what would make a list that does not ascend stays as it is.
+    """
+    whole, cut, last = list(lines), list[tuple[int, str]](), -1
+    for at, line in enumerate(lines):
+        rest = _REST.fullmatch(line)
+        begun = _list_of(whole[last]) if rest is not None and last >= 0 else ""
+        if rest is not None and begun and _goes_on(begun, rest["list"]):
+            whole[last], whole[at] = whole[last] + line, ""
+            cut.append((at + 1, line))
+        else:
+            last = at
+    return whole, cut
+
+
+def _goes_on(begun: str, rest: str) -> bool:
+    """Return whether a list that was begun goes on with the rest: it has a comma or a dash before that, and ascends."""
+    return (not begun.isdigit() or not rest[0].isdigit()) and _ascends(begun + rest)
+
+
+def _list_of(line: str) -> str:
+    found = _LIST.fullmatch(line)
+    return found["list"] if found else ""
+
+
+def _ascends(text: str) -> bool:
+    """Return whether a list of VLANs is one as far as it goes, and ascends."""
+    bounds = [part.partition("-") for part in text.rstrip(",-").split(",")]
+    numbers = [word for low, dash, high in bounds for word in ((low, high) if dash else (low,))]
+    if not all(word.isdigit() and len(word) <= 4 for word in numbers):
+        return False
+    return all(int(low) < int(high) for low, high in pairwise(numbers))
+
+
+def _ports_of_no_mode(platform: Platform) -> set[int]:
+    """Return the ports that a text may leave without a line of their mode, where such ports are trunks."""
+    return set(range(1, platform.ports + 1)) if Grammar.of(platform).trunks_by_default else set()
 
 
 def _unsaid(platform: Platform) -> SwitchEditor:
@@ -67,12 +120,14 @@ class _Reader:
         self.foreign: list[UnknownLine] = []
         self.refused: list[tuple[Context, UnknownLine]] = []
         self.straight = True
+        self._routing: dict[int, UnknownLine] = {}  # the line that made a port route
         self._open_trunks: dict[int, UnknownLine] = {}
         self._hybrids: dict[int, UnknownLine] = {}  # the line that made a port one, where such ports look at senders
         self._discards: dict[
             int, UnknownLine
         ] = {}  # the line by which a port drops untagged frames, outside VLAN 1 alone
         self._block = ""  # the line that opened the block
+        self._depth = 0  # the contexts that are open within a block of others
         self._passing = False  # whether the block is not of our ports and VLANs
         self._ended = False  # whether a "!" may have ended the block
         self._left = outside  # whether the session would stand outside of configuration
@@ -110,7 +165,7 @@ class _Reader:
             return
         if interpreter.context is CONFIG and not opens and self._harmless.opens(line):
             self._keep_foreign(number, line)
-            self._block, self._passing, self.straight = line, True, False
+            self._block, self._passing, self.straight, self._depth = line, True, False, 0
             return
         if outcome.accepted:
             self._keep_foreign(number, line)
@@ -139,6 +194,8 @@ class _Reader:
         context = self.interpreter.context
         for port in self._open_ports() if context is CONFIG else self._open_ports().intersection(context.ports):
             self._open_trunks.setdefault(port, UnknownLine(number, self._block, line, self._open_trunk))
+        for port in filter(self.interpreter.routes, context.ports):
+            self._routing.setdefault(port, UnknownLine(number, self._block, line, _ROUTES, (port,)))
         if self._checks_sources:
             until = _CHECKED.format(self.interpreter.grammar.line("source_unchecked"))
             for port in self.interpreter.context.ports:
@@ -158,6 +215,7 @@ class _Reader:
         if self.interpreter.context is not CONFIG:
             self.straight = False
         self.interpreter.context, self._block, self._passing, self._ended = CONFIG, "", False, False
+        self._depth = 0
 
     def _comment(self) -> None:
         if self._passing:
@@ -170,6 +228,9 @@ class _Reader:
         of_a_port = self._block.startswith(_OPENERS)
         if not line or line[0] == "!" or PROMPT.match(line):
             return True
+        if line == self._words.leave and self._depth:
+            self._depth -= 1
+            return True
         if line in (self._words.leave, self._words.end):
             self._passing = False
             if not of_a_port:
@@ -178,6 +239,7 @@ class _Reader:
         if not (of_a_port or self._harmless.inside(self._block, line)):
             self._begin()
             return False
+        self._depth += self._harmless.nests(self._block, line)
         trouble = UnknownLine(number, self._block, line, "")
         ours = f"{line} ".startswith(self._owned)
         if ours and not f"{self._block} ".startswith(self.interpreter.grammar.foreign_blocks):
@@ -213,27 +275,37 @@ class _Reader:
         block, ports, vlan = (self._block, at.ports, at.vlan) if at is not CONFIG and not self._ended else ("", (), 0)
         self.foreign.append(UnknownLine(number, block, line, "", ports, vlan))
 
-    def finish(self, lines: list[str]) -> Parsed:
-        """Return what was read, the refused lines tried again."""
+    def finish(self, lines: list[str], cut: list[tuple[int, str]]) -> Parsed:
+        """Return what was read, the refused lines tried again; `cut` are the lines that others go on in."""
         interpreter = self.interpreter
-        taken_late, never_taken = False, list[UnknownLine]()
+        taken_late, never_taken, waiting = False, list[UnknownLine](), list[tuple[PortMode, UnknownLine]]()
+        interpreter.lists_missing = True  # the switch itself printed what it would not take
         for context, trouble in self.refused:
             interpreter.context = context
-            if interpreter.feed(trouble.text).accepted:
+            outcome = interpreter.feed(trouble.text)
+            if outcome.accepted:
                 taken_late = True
+            elif outcome.waits_for is not None:
+                waiting.append((outcome.waits_for, trouble))
             else:
                 never_taken.append(trouble)
         self.unknown.extend(never_taken)
         if taken_late:  # read once more from there, so that a line put off does not win over a later one
             again = _Reader(self.platform, interpreter.editor)
-            again.interpreter.unchecked = interpreter.unchecked
+            again.interpreter.unchecked, again.interpreter.lists_missing = interpreter.unchecked, True
+            again.interpreter.unsaid, again.interpreter.promised = interpreter.unsaid, interpreter.promised
             for number, line in enumerate(lines, start=1):
                 again.take(number, line)
             interpreter = again.interpreter
         state = interpreter.editor.freeze()
-        still_open = interpreter.open_trunks.union(interpreter.promised)
         opened = {**again._open_trunks, **self._open_trunks} if taken_late else self._open_trunks
-        self.unknown.extend(opened[port] for port in sorted(still_open))
+        self.unknown.extend(opened[port] for port in sorted(interpreter.open_trunks))
+        later = [
+            replace(opened[port], answer=_MISSING.format(format_ranges(sorted(vlans))))
+            for port, vlans in sorted(interpreter.promised.items())
+        ]
+        later += [line for port, line in self._routing.items() if interpreter.routes(port)]
+        later += [replace(each, answer=_WAITS) for mode, each in waiting if mode is PortMode.GENERAL]
         self.unknown.extend(
             line
             for port, line in sorted(self._hybrids.items())
@@ -247,11 +319,20 @@ class _Reader:
         )
         unknown = tuple(sorted(self.unknown, key=lambda each: each.number))
         foreign = tuple(self.foreign)
-        refused = tuple(never_taken)
+        refused = tuple(never_taken + [line for _, line in waiting])
         if not self.straight or interpreter.grammar.shows_spanning_tree:  # else it was read as a switch would take it
             unread = {line.number for line in (*unknown, *foreign)} - {line.number for line in never_taken}
             refused = _refused_when_pasted(self.platform, lines, unread, state)
-        return Parsed(state, unknown, foreign, refused, interpreter.duplex, frozenset(interpreter.unpinned))
+        refused += tuple(UnknownLine(number, "", line, _CUT) for number, line in cut)
+        return Parsed(
+            state,
+            unknown,
+            foreign,
+            refused,
+            interpreter.duplex,
+            frozenset(interpreter.unpinned),
+            tuple(sorted(later, key=lambda each: each.number)),
+        )
 
 
 def _refused_when_pasted(
@@ -263,6 +344,7 @@ def _refused_when_pasted(
     still ends in another state than was `read`, the last line stands for that.
     """
     interpreter, known = Interpreter(platform, factory(platform)), harmless(platform.grammar)
+    interpreter.unsaid = _ports_of_no_mode(platform)
     words = interpreter.grammar.session
     refused: list[UnknownLine] = []
     # left: outside of configuration, where a text that says `configure` begins; strange: in a context of unknown name

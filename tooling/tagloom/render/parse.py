@@ -73,7 +73,8 @@ def read_state(
     except InputError as error:
         return factory(platform).freeze(), _unreadable(error, where)
     vlans = _vlans_of(parsed.state, ports)
-    return parsed.state, tuple(_finding(line, where) for line in parsed.unknown if line.touches(ports, vlans))
+    lines = sorted((*parsed.unknown, *parsed.waiting), key=lambda line: line.number)
+    return parsed.state, tuple(_finding(line, where) for line in lines if line.touches(ports, vlans))
 
 
 def read_text(platform: Platform, text: str, where: str, ports: Collection[int]) -> Reading:

@@ -40,7 +40,8 @@ class Parsed:
     `unknown` are lines in blocks of ours that are not understood or cannot hold; `foreign` all others that change
     nothing of the state, harmless ones among them. `refused` are the lines that a switch would refuse, were the text
     pasted top to bottom into its factory default; None for a text that is no list of lines to paste. `duplex` is what
-    the text says of it by port, `unpinned` the (VLAN, MAC) whose entry does not last.
+    the text says of it by port, `unpinned` the (VLAN, MAC) whose entry does not last. `waiting` are lines that hold
+    nothing now, and will where a port changes its mode or a VLAN is made: they matter before anything is sent.
     """
 
     state: SwitchState
@@ -49,3 +50,4 @@ class Parsed:
     refused: tuple[UnknownLine, ...] | None = ()
     duplex: Mapping[int, str] = field(default_factory=dict)
     unpinned: frozenset[tuple[int, int]] = frozenset()
+    waiting: tuple[UnknownLine, ...] = ()

@@ -231,10 +231,13 @@ def _write_memberships(todo: _Changes) -> None:
             todo.add("pvid", _at(change.port), (change,), vlan=change.after)
         if mode is not PortMode.GENERAL:
             natives.setdefault(change.port, {}).setdefault(_int(change.after), []).append(change)
+    moved = {change.port for change in todo.cells[Cell.MODE]}
     for port, wanted in natives.items():
         if len(wanted) > 1 or DISCARD_PVID in wanted:
             todo.refuse(port)
         step = "access_vlan" if todo.mode(port) is PortMode.ACCESS else "trunk_native"
+        if step == "access_vlan" and todo.grammar.trunks_by_default and port not in moved:
+            todo.add("mode_access", _at(port))
         along = left.get(port, ())
         todo.add(step, _at(port), chain(chain.from_iterable(wanted.values()), along), vlan=min(wanted))
 

@@ -44,13 +44,15 @@ _BLOCK = "\0\n"  # stands in a printed text for a block of `SwitchLines.on`
 class PortLines:
     """What is to be said of a port: False, 0, "", None or () where it is as the factory left it.
 
-    `access_vlan` and `native_vlan` are those of access and trunk ports, `trunk_vlans` what a trunk carries tagged. Of a
-    port in general mode `untagged` and `tagged` are its VLANs, `leaves_default` says that VLAN 1 is none of them, and a
-    `pvid` of 0 drops untagged frames. `channel` is the port number of its port-channel.
+    `access_vlan` and `native_vlan` are those of access and trunk ports, `says_access` that an access port must be told
+    to be one, as it leaves the factory as a trunk, `trunk_vlans` what a trunk carries tagged. Of a port in general
+    mode `untagged` and `tagged` are its VLANs, `leaves_default` says that VLAN 1 is none of them, and a `pvid` of 0
+    drops untagged frames. `channel` is the port number of its port-channel.
     """
 
     number: int
     mode: str = "access"
+    says_access: bool = False
     shut: bool = False
     access_vlan: int = 0
     native_vlan: int = 0
@@ -225,6 +227,7 @@ def _port(grammar: Grammar, state: SwitchState, factory: SwitchState, number: in
         mode=mode,
         shut=not port.enabled,
         access_vlan=pvid or 0 if mode == "access" else 0,
+        says_access=grammar.trunks_by_default and mode == "access" and pvid is not None,
         native_vlan=pvid or 0 if mode == "trunk" else 0,
         trunk_vlans=port.tagged if mode == "trunk" else (),
         untagged=tuple(vlan for vlan in port.untagged if vlan != DEFAULT_VLAN) if general else (),

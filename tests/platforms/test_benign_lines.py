@@ -1,0 +1,181 @@
+"""The classes of benign lines: what is passed over by class and family, and what beside it is named."""
+
+import pytest
+
+from tagloom.platforms.harmless import harmless
+
+BENIGN = {  # by family and place
+    ("ros", "config"): [
+        *("no ip igmp snooping", "ip igmp snooping", "ip igmp snooping vlan 10", "no gvrp enable", "no iscsi enable"),
+        *(
+            "iscsi target port 860 address 0.0.0.0",
+            "iscsi cos vpt 5",
+            "voice vlan oui-table add 0001e3 Siemens_AG_phone",
+        ),
+        *("voice vlan state disabled", "no macro auto", "qos", "qos trust dscp", "wrr-queue cos-map 1 0"),
+        *("port jumbo-frame", "errdisable recovery cause loopback-detection", "no dot1x system-auth-control"),
+    ],
+    ("ros", "interface"): [
+        *("no gvrp enable", "no port storm-control broadcast enable", "storm-control broadcast level 10"),
+        *("ip dhcp snooping trust", "qos cos 0", "no service-acl input", "macro description switch"),
+    ],
+    ("sg300", "config"): [
+        *("config-file-header", "v1.4.11.5 / R800_NIK_1_4_220_026", "CLI v1.0", "set system mode switch queues-mode 4"),
+        *("file SSD indicator encrypted", "@", "ssd-control-start", "ssd config", "no ssd file integrity control"),
+        *("ssd-control-end cb0a3fdb1f3a1af4e4430033719968c0", "unit-type unit 1 network gi uplink none"),
+    ],
+    ("os6", "config"): [
+        *(
+            "no iscsi enable",
+            "iscsi cos vpt 5",
+            "classofservice trust ip-dscp",
+            "ip igmp snooping vlan 10",
+            "voice vlan",
+        ),
+        *("errdisable recovery cause all", "ip routing", "ip route 0.0.0.0 0.0.0.0 192.0.2.1", "no ip dhcp snooping"),
+        "access-list office permit every",
+    ],
+    ("os6", "interface"): ["storm-control broadcast", "storm-control multicast level 5", "no voice vlan", "no udld"],
+    ("eos", "config"): [
+        "no ip routing vrf MGMT",
+        "queue-monitor length",
+        "errdisable recovery interval 300",
+        "qos map cos 1",
+    ],
+    ("eos", "interface"): ["storm-control broadcast level 10", "no service-policy input office", "qos trust cos"],
+    ("comware", "config"): ["undo igmp-snooping", "undo dot1x", "qos map-table dot1p-lp", "dhcp enable"],
+    ("comware", "interface"): ["jumboframe enable 9216", "broadcast-suppression 10", "undo packet-filter 3000 inbound"],
+    ("huawei", "config"): [
+        "undo smart-link",
+        "igmp-snooping enable",
+        "error-down auto-recovery cause link-flap interval 50",
+    ],
+    ("huawei", "interface"): ["trust dscp", "multicast-suppression 5", "undo traffic-policy office inbound"],
+}
+NAMED = {  # what stands beside a class, and may take a frame away from a port or put a port into a VLAN
+    ("ros", "config"): [
+        *(
+            "gvrp enable",
+            "iscsi enable",
+            "voice vlan state auto-enabled",
+            "voice vlan id 10",
+            "macro auto",
+            "ip dhcp snooping",
+        ),
+        *("ip arp inspection", "dot1x system-auth-control", "ip igmp snooping vlan 10 static 239.0.0.1 interface g1"),
+        *("ipv6 mld snooping", "loopback-detection enable", "monitor session 1 destination interface g1"),
+        *(
+            "no bridge multicast",
+            "qos wrr-queue wrtd",
+            "cdp pdu flooding",
+            "storm-control broadcast level 10",
+            "no macro",
+        ),
+    ],
+    ("ros", "interface"): [
+        *("storm-control broadcast level 4", "port storm-control enable broadcast", "storm-control broadcast shutdown"),
+        *(
+            "storm-control broadcast level 10 shutdown",
+            "rate-limit 64",
+            "voice vlan enable",
+            "macro auto",
+            "gvrp enable",
+        ),
+        *("dot1x port-control auto", "service-acl input office", "no switchport mode", "no channel-group"),
+    ],
+    ("os6", "config"): [
+        *(
+            "iscsi enable",
+            "gvrp enable",
+            "storm-control broadcast",
+            "traffic-shape 64 kbps",
+            "voice vlan 10",
+            "udld enable",
+        ),
+        *(
+            "service-policy in office",
+            "ip access-group office vlan 100 in",
+            "link-dependency group 1",
+            "copy x running-config",
+        ),
+        *("cos-queue random-detect 1", "no spanning-tree", "authentication enable", "switchport protected 1"),
+    ],
+    ("os6", "interface"): [
+        *(
+            "voice vlan 10",
+            "storm-control broadcast level 4",
+            "storm-control broadcast rate 10",
+            "cos-queue random-detect 1",
+        ),
+        *(
+            "priority-flow-control mode on",
+            "ip access-group office in",
+            "authentication port-control auto",
+            "udld enable",
+        ),
+    ],
+    ("eos", "config"): [
+        "errdisable detect cause x",
+        "agent Stp shutdown",
+        "mlag configuration",
+        "monitor session 1 source Et1",
+    ],
+    ("eos", "interface"): [
+        "storm-control broadcast level 4.5",
+        "service-policy input office",
+        "priority-flow-control on",
+    ],
+    ("comware", "config"): ["mvrp global enable", "undo stp global enable", "qos apply policy office global inbound"],
+    ("comware", "interface"): [
+        "jumboframe enable 1500",
+        "broadcast-suppression 4",
+        "broadcast-suppression pps 100",
+        "undo jumboframe enable",
+    ],
+    ("huawei", "config"): [
+        "gvrp",
+        "traffic-policy office global inbound",
+        "set stack reserved-vlan 4093",
+        "undo stp disable",
+    ],
+    ("huawei", "interface"): [
+        "traffic-policy office inbound",
+        "voice-vlan 10 enable",
+        "undo portswitch",
+        "undo port link-type",
+    ],
+}
+
+
+def rows(table):
+    return [pytest.param(*where, line, id=f"{where[0]}: {line}") for where, lines in table.items() for line in lines]
+
+
+@pytest.mark.parametrize(("name", "place", "line"), rows(BENIGN))
+def test_a_line_of_a_benign_class_is_passed_over(name, place, line):
+    assert harmless(name).covers(line, place) or harmless(name).opens(line)
+
+
+@pytest.mark.parametrize(("name", "place", "line"), rows(NAMED))
+def test_a_line_beside_a_benign_class_is_named(name, place, line):
+    assert not harmless(name).covers(line, place)
+
+
+BLOCKS = {
+    "fastpath": {"ip access-list office": "permit every", "class-map match-all voice ipv4": "match any"},
+    "os6": {"interface vlan 1": "ip address 192.0.2.1 255.255.255.0", "policy-map office in": "assign-queue 3"},
+    "eos": {"ip access-list office": "10 permit ip any any", "router bgp 65001": "neighbor 192.0.2.1 remote-as 65000"},
+    "comware": {"acl number 3000": "rule 0 permit ip", "traffic classifier office operator and": "if-match acl 3000"},
+    "huawei": {"acl number 3000": "rule 5 permit ip", "traffic behavior office": "permit"},
+    "sg300": {"ip access-list extended office": "permit ip any any ace-priority 20"},
+}
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_rules_that_no_port_is_bound_to_are_passed_over_and_lines_of_ports_within_them_are_not(name):
+    for opener, line in BLOCKS[name].items():
+        assert harmless(name).opens(opener)
+        assert harmless(name).inside(opener, line)
+        assert not any(
+            harmless(name).inside(opener, each) for each in ("shutdown", "no vlan 100", "switchport mode trunk")
+        )
