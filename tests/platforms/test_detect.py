@@ -49,6 +49,8 @@ def test_no_object_id_is_of_two_models():
         ('!System Description "PowerConnect 6224, 3.3.4.1, VxWorks 6.5"\nconfigure', ("powerconnect-6224",)),
         ("Machine Type...................... PowerConnect 7048P", ("powerconnect-7048",)),
         ("System Description: PowerConnect 8024F, 5.1.0.1", ("powerconnect-8024f",)),
+        ('!System Description "Powerconnect 8024F, 3.1.4.5, VxWorks 6.5"', ("powerconnect-8024f",)),
+        ('!System Description "POWERCONNECT 7048, 5.1.0.1, VxWorks 6.6"', ("powerconnect-7048",)),
         ("Machine Type...................... Dell Networking N2048P", ("n-series",)),
         ((PAGES / "m6348_version.txt").read_text(), ()),
         ("% Unrecognized command", ()),

@@ -413,3 +413,14 @@ links: [{ends: [["s0:Te1/0/1", "s0:Gi1/0/2"], ["s1:Te1/0/1", "s1:Te1/0/2"]], lag
 """
     with pytest.raises(InputError, match="best speed of s0:Gi1/0/2"):
         parse_fabric(text, "f")
+
+
+@pytest.mark.parametrize(
+    "model", ["PowerConnect-8024F", "powerconnect 8024f", "Powerconnect_8024F", "Powerconnect 8024F"]
+)
+@pytest.mark.parametrize("family", ["ring", "Ring", "RING"])
+def test_models_and_families_are_known_in_every_case_and_with_blanks(model, family):
+    fabric = parse_fabric(
+        f"name: r\nmodel: {model}\nshape: {{family: {family}, dims: [3], parallel: 1, hosts: 1}}\n", "r.yml"
+    )
+    assert {switch.model for switch in fabric.switches} == {"powerconnect-8024f"}

@@ -300,3 +300,78 @@ def test_a_line_of_numbers_that_no_list_goes_on_with_is_named(rest):
 def test_a_list_that_a_terminal_cut_does_not_work_when_pasted():
     (refused,) = parse_configuration(ROS, "vlan database\nvlan 10-12,\n20\nexit\n").refused
     assert (refused.number, refused.text) == (3, "20")
+
+
+EOS, COMWARE, HUAWEI = load("arista-7050tx-64"), load("hpe-5130-24g-4sfp"), load("huawei-s5731-s24t4x")
+BANNERS = {  # text for people over several lines, in which words of the switch's own may stand
+    "quoted": (OS6, 'banner motd "only\n!\nno vlan 10\nfriends"'),
+    "up to a character": (SG300, "banner login @\nonly\nno vlan 10\n@"),
+    "up to two characters": (CBS350, "banner login ^C\nno vlan 10\nfriends^C"),
+    "up to a line": (EOS, "banner login\nno vlan 10\nfriends\nEOF"),
+    "of HPE": (COMWARE, "header motd %only\nundo vlan 10\n%"),
+    "of Huawei": (HUAWEI, 'header login information "only\nundo vlan 10\nfriends"'),
+}
+
+
+def banner_of(case):
+    model, banner = BANNERS[case]
+    blocks = {OS6: "vlan 10\nexit\n", EOS: "vlan 10\n", COMWARE: "vlan 10\n", HUAWEI: "vlan batch 10\n"}
+    return model, blocks.get(model, "vlan database\nvlan 10\nexit\n"), banner
+
+
+@pytest.mark.parametrize("case", BANNERS)
+def test_text_for_people_over_several_lines_is_passed_over_up_to_its_end(case):
+    model, before, banner = banner_of(case)
+    reading = read_text(model, f"{before}{banner}\n", "s0", [1])
+    assert (reading.findings, reading.unknown_lines, reading.refused) == ((), (), ())
+    assert reading.state.vlans.tolist() == [1, 10]
+
+
+@pytest.mark.parametrize("case", BANNERS)
+def test_text_for_people_without_an_end_is_named_line_by_line(case):
+    model, before, banner = banner_of(case)
+    lines = banner.split("\n")
+    ends = "^C" if case == "up to two characters" else lines[-1][-1]
+    cut = [*lines[:-1], "" if case == "up to a line" else lines[-1].removesuffix(ends)]
+    named = [line.text for line in read_text(model, before + "\n".join(cut) + "\n", "s0", [1]).unknown_lines]
+    assert set(filter(None, cut)) - {"!"} <= set(named)
+
+
+def test_what_stands_behind_the_end_of_text_for_people_is_named():
+    text = "banner login @\nonly\n@ no vlan 10\n"
+    assert "@ no vlan 10" in [line.text for line in read_text(SG300, text, "s0", [1]).unknown_lines]
+
+
+def test_text_for_people_begins_in_no_block_of_a_switch_that_takes_none_there():
+    text = "interface Gi1/0/1\nbanner motd @\nshutdown\n@\nexit\n"
+    reading = read_text(OS6, text, "s0", [1])
+    assert (reading.state.enabled[0], bool(reading.unknown_lines)) == (False, True)
+
+
+@pytest.mark.parametrize(
+    "spelling", ["port-channel 1", "Port-channel1", "Port-Channel1", "port-channel1", "Port-Channel 1"]
+)
+@pytest.mark.parametrize("model", [SG300, CBS350, OS6])
+def test_a_port_channel_is_one_in_every_spelling(model, spelling):
+    text = f"interface {spelling}\ndescription up\nswitchport mode access\nshutdown\nexit\n"
+    reading = read_text(model, text, "s0", [1])
+    assert (reading.unknown_lines, reading.findings) == ((), ())
+    assert reading.state.enabled.tolist().count(False) == 1
+    assert not reading.state.enabled[model.physical_ports]
+
+
+HEADS = {
+    "sw1\nhostname sw1": True,
+    "switch0a1b2c": True,
+    "sw1": True,
+    "reload": False,
+    "sw1\nhostname sw2": False,
+    "no vlan 1": False,
+}
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_the_name_at_the_head_of_a_file_is_passed_over_where_it_is_one(name):
+    own, _, rest = name.partition("\n")
+    reading = read_text(SG300, f"config-file-header\n{own}\nv1.4.11.5 / R800_NIK\nCLI v1.0\n@\n!\n{rest}\n", "s0", [1])
+    assert (reading.unknown_lines == ()) is HEADS[name]

@@ -71,19 +71,35 @@ def by_object_id(object_id: str) -> Sighting:
 def by_text(text: str) -> Sighting:
     """Return the model from a page of the command line, or from sysDescr: its object id first, which is exact.
 
-    A 5324 calls itself "Neyland 24T", so the brand is no help. Where several things are said, the first that any
-    model answers to counts.
+    A 5324 calls itself "Neyland 24T", so the brand is no help; "Powerconnect" is another spelling of it. Where several
+    things are said, the first that any model answers to counts.
     """
     said = [match.strip(' \t\r"') for match in _OF_ITSELF.findall(text)] or [text.strip()]
     named = Sighting((), said[0].splitlines()[0] if said[0] else "")
     for words in said:
-        if found := tuple(model for model, _, patterns in _known() if any(re.search(p, words) for p in patterns)):
+        if found := tuple(
+            m for m, _, patterns in _known() if any(re.search(p, words, re.IGNORECASE) for p in patterns)
+        ):
             named = Sighting(found, words)
             break
     for object_id in _OBJECT_ID.findall(text):
         if (seen := by_object_id(object_id)).models:
             return seen.told_apart(named)
     return named
+
+
+def model_named(words: str) -> str:
+    """Return the model that words mean, in any case and with blanks for hyphens or as it calls itself; else the words.
+
+    >>> model_named("PowerConnect 8024F"), model_named("SG300-28P"), model_named("none of ours")
+    ('powerconnect-8024f', 'cisco-sg300-28', 'none of ours')
+    """
+    page, colon, own = words.partition(":")
+    spelt = "-".join(page.casefold().replace("_", " ").split())
+    if spelt in platforms.models():
+        return f"{spelt}{colon}{own}"
+    seen = by_text(words).models if not colon else ()
+    return seen[0] if len(seen) == 1 else words
 
 
 def mistaken(model: str, text: str, where: str) -> tuple[Finding, ...]:

@@ -99,11 +99,11 @@ def settled_lines(data: dict[str, Any], found: dict[str, str]) -> dict[str, Any]
 
 
 def _with_classes(name: str, data: dict[str, Any]) -> dict[str, Any]:
-    """Return a family's data with the classes of benign lines that hold for it, in `harmless` and `not_sent`."""
+    """Return a family's data with the classes of benign lines for it, in `harmless`, `not_sent` and `banners`."""
     if "harmless" not in data:
         return data
     kin = [each for each in relatives(name) if _whole(each)["code"] == data["code"]] if "code" in data else [name]
-    places, unsent = dict(data["harmless"]), list(data.get("not_sent", ()))
+    places, unsent, banners = dict(data["harmless"]), list(data.get("not_sent", ())), list[str]()
     for row in _classes():
         lines = [line for each in kin for line in row["lines"].get(each, ())]
         if not lines:
@@ -112,10 +112,13 @@ def _with_classes(name: str, data: dict[str, Any]) -> dict[str, Any]:
         if openers := [row["opens"][each] for each in kin if each in row.get("opens", {})]:
             added["opens"] = "|".join(openers)
             added["nested"] = next((row["nested"][each] for each in kin if each in row.get("nested", {})), "")
+        if row["place"] == "banners":
+            banners += lines
+            continue
         places[row["place"]] = [*places.get(row["place"], ()), added]
         if "unsent" in row:
             unsent.append({"why": row["unsent"], "lines": lines})
-    return {**data, "harmless": places, "not_sent": unsent}
+    return {**data, "harmless": places, "not_sent": unsent, "banners": banners}
 
 
 @cache

@@ -48,6 +48,7 @@ MODE_LINES = {
     "mode_trunk": PortMode.TRUNK,
 }
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_CHANNEL = re.compile(r"(?<=[ (])port-channel\s*(?=\d)", re.IGNORECASE)  # Port-channel1, as an SG300 prints it
 _SPACED_VLANS = re.compile(r"(?:(?<=\bvlan )|(?<=\bbatch ))\d{1,4}(?: to \d{1,4}| \d{1,4})+(?= |$)")  # vlan 1 3 to 5
 
 
@@ -227,6 +228,7 @@ class Grammar:
         self.owned = tuple(f"{words} " for words in self._data["owned"])
         self.foreign_blocks = tuple(f"{words} " for words in self._data["foreign_blocks"])
         self.error_pattern: str = _error_pattern()
+        self._banners = [re.compile(each) for each in self._data.get("banners", ())]
         self._is_error = re.compile(self.error_pattern, re.MULTILINE).search
         self._foreign = {ContextKind(k): tuple(f"{w} " for w in words) for k, words in self._data["foreign"].items()}
         self.port_lists = PortLists(platform, self._data)
@@ -317,6 +319,11 @@ class Grammar:
         text: str = self._data["prompts"][name]
         return text.format(hostname=hostname, port=port, long=long, vlan=context.vlan)
 
+    def banner_of(self, line: str) -> tuple[str, str] | None:
+        """Return of a line that begins text for people the mark that ends it ("" = a line of its own), and the rest."""
+        found = next((found for each in self._banners if (found := each.fullmatch(line))), None)
+        return (found.groupdict().get("end", ""), found.groupdict().get("text", "")) if found else None
+
     def is_error(self, text: str) -> bool:
         """Return whether an answer of a switch reports an error."""
         return self._is_error(text) is not None
@@ -358,6 +365,8 @@ class Grammar:
     def shorten(self, line: str) -> str:
         """Write the ports and the VLANs of a line so that each list is one word."""
         line = self.port_lists.shorten(line)
+        if "channel" in self.lines:
+            line = _CHANNEL.sub("port-channel ", line)
         if not self._spaced:
             return line
         return _SPACED_VLANS.sub(lambda found: found[0].replace(" to ", "-").replace(" ", ","), line)

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 _ONE_COMMAND = re.compile(r"""(?:[^'"\\;&|`$<>(){}]|'[^']*'|"[^"\\`$]*")*""")
 
 
+_NO_CONTEXT = "(?!)"
+
+
 class Harmless:
     """The lines of a family that a proof may pass over, by the place they stand in.
 
@@ -31,7 +34,9 @@ class Harmless:
         self._places = {place: _lines_of(rows) for place, rows in places.items()}
         blocks = data.get("blocks", ())
         self._blocks = [(re.compile(rf"(?:{row['opens']})(?:[ \d].*)?"), _lines_of([row])) for row in blocks]
-        self._nested = [re.compile(rf"(?:{row.get('nested') or '(?!)'})(?: .*)?") for row in blocks]
+        self._nested = [
+            re.compile(rf"(?:{row['nested']})(?: .*)?" if row.get("nested") else _NO_CONTEXT) for row in blocks
+        ]
         self._never = [(row["why"], [each.split() for each in row["words"]]) for row in family_data.get("never", ())]
         unsent = family_data.get("not_sent", ())
         self._not_sent = [(row["why"], re.compile(_beginnings(row["lines"]), re.IGNORECASE)) for row in unsent]
@@ -69,6 +74,11 @@ class Harmless:
         """Return whether a line opens a context of its own in the context that `opener` opens."""
         pairs = zip(self._blocks, self._nested, strict=True)
         return any(opens.fullmatch(opener) and nested.fullmatch(line) for (opens, _), nested in pairs)
+
+    def has_contexts(self, opener: str) -> bool:
+        """Return whether there are contexts of their own in the one that `opener` opens."""
+        pairs = zip(self._blocks, self._nested, strict=True)
+        return any(opens.fullmatch(opener) and nested.pattern != _NO_CONTEXT for (opens, _), nested in pairs)
 
     def not_sent(self, line: str) -> str:
         """Return why a line is not sent for an operator, wherever it stands; "" where it may be."""

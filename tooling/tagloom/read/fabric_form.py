@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, PlainValidator, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, PlainValidator, field_validator
 from pydantic_core import PydanticCustomError
 
 from tagloom.errors import nearest
+from tagloom.platforms.detect import model_named
+from tagloom.read.families import family_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,6 +18,7 @@ DEFAULT_MODEL = "powerconnect-5324"
 # Names become file names, Ansible hosts and words on a command line.
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"
 Name = Annotated[str, Field(pattern=NAME)]
+Model = Annotated[str, AfterValidator(model_named)]
 
 
 class Form(BaseModel):
@@ -27,7 +30,7 @@ class Form(BaseModel):
 class ShapeForm(Form):
     """The family."""
 
-    family: str
+    family: Annotated[str, AfterValidator(family_named)]
     dims: list[int]
     parallel: int = Field(1, ge=1, le=64)
     hosts: int = Field(1, ge=0, le=512)
@@ -37,7 +40,7 @@ class ShapeForm(Form):
 class SwitchForm(Form):
     """What is said of one switch."""
 
-    model: str | None = None
+    model: Model | None = None
     at: list[int] | None = None
     address: str | None = None
     rack: str | None = None
@@ -113,7 +116,7 @@ class FabricForm(Form):
     """The whole file. Among `links`, None stands for one that could not be read: the others keep their number."""
 
     name: Name = "fabric"
-    model: str = DEFAULT_MODEL
+    model: Model = DEFAULT_MODEL
     shape: ShapeForm | None = None
     switches: dict[Name, SwitchForm | None] = {}
     hosts: dict[Name, HostForm | None] = {}

@@ -148,6 +148,12 @@ FAMILIES: dict[str, Family] = {
 }
 
 
+def family_named(words: str) -> str:
+    """Return the family that words mean, in any case and with blanks or underscores for hyphens; else the words."""
+    spelt = "-".join(words.casefold().replace("_", " ").split())
+    return spelt if spelt in FAMILIES else words
+
+
 def check(family: str, dims: tuple[int, ...]) -> Iterator[Finding]:
     """Find what keeps `dims` from making a fabric of the family."""
     if family not in FAMILIES:

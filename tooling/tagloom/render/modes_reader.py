@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -30,8 +30,11 @@ _OPENERS = ("interface ", "vlan database")
 _WAITS = "holds nothing while the port is in another mode, and may in general mode: take it away first"
 _ROUTES = "the port routes, and is in no VLAN until it is told `switchport`"
 _MISSING = "names VLANs that are not there, and carries them once they are: {}"
+_BANNER_ENDS = "EOF"  # of EOS
 _CUT = "a list that a terminal has cut: join it to the line above"
 # A list of VLANs that ends its line, and the rest of one that a terminal has cut: at a comma, a dash or in a number.
+_HEAD = "config-file-header"
+_OWN_NAME = re.compile(r"(?=\S*[\d._-])[A-Za-z][\w.-]{0,62}")
 _LIST = re.compile(r"(?:switchport|vlan|no vlan) (?:[a-z -]* )?(?P<list>[\d,-]+)")
 _REST = re.compile(r"(?P<list>[\d,-]+)(?: (?:un)?tagged)?")
 
@@ -99,10 +102,34 @@ def _unsaid(platform: Platform) -> SwitchEditor:
 
 
 def _without_own_name(lines: list[str]) -> list[str]:
-    """Return the lines with a comment in the place of the name at a file's head, where it is that of ``hostname``."""
-    if lines[0] == "config-file-header" and len(lines) > 1 and f"hostname {lines[1]}" in lines:
-        return [lines[0], "!", *lines[2:]]
-    return lines
+    """Return the lines with a comment in the place of the name at a file's head.
+
+    It is that of ``hostname``, or one that no command is called by, where the file has no such line.
+    """
+    at = lines.index(_HEAD) + 1 if _HEAD in lines[:-1] else 0
+    if not at:
+        return lines
+    names = {line for line in lines if line.startswith("hostname ")}
+    own = f"hostname {lines[at]}" in names or (not names and _OWN_NAME.fullmatch(lines[at]) is not None)
+    return [*lines[:at], "!", *lines[at + 1 :]] if own else lines
+
+
+@dataclass(slots=True)
+class _Banner:
+    """Text for people over several lines: the mark that ends it, "" for a line of its own, and its lines so far."""
+
+    end: str
+    lines: list[tuple[int, str]] = field(default_factory=list)
+
+    def named(self) -> list[UnknownLine]:
+        """Return its lines as lines that nobody knows."""
+        return [UnknownLine(number, "", line, "") for number, line in self.lines if line]
+
+
+def _parted(text: str, end: str) -> tuple[bool, str]:
+    """Return whether a text has the mark that ends it, and what stands behind that."""
+    _, found, rest = text.partition(end)
+    return bool(found), rest
 
 
 class _Reader:
@@ -120,6 +147,8 @@ class _Reader:
         self.foreign: list[UnknownLine] = []
         self.refused: list[tuple[Context, UnknownLine]] = []
         self.straight = True
+        self._banner: _Banner | None = None
+        self.quoted: set[int] = set()  # the lines of text for people, by number
         self._routing: dict[int, UnknownLine] = {}  # the line that made a port route
         self._open_trunks: dict[int, UnknownLine] = {}
         self._hybrids: dict[int, UnknownLine] = {}  # the line that made a port one, where such ports look at senders
@@ -143,6 +172,8 @@ class _Reader:
 
     def take(self, number: int, line: str) -> None:
         """Read one line."""
+        if self._is_for_people(number, line):
+            return
         if line == "!":
             self._comment()
             return
@@ -152,10 +183,7 @@ class _Reader:
         elif self._passing and self._pass_over(number, line):
             return
         interpreter = self.interpreter
-        if self._left and line == self._words.configure:
-            self._left = False
-        elif self._left and line and line[0] != "!":
-            self.straight = False
+        self._note_place(line)
         outcome = self._feed_behind_comment(line) if self._ended else interpreter.feed(line)
         if outcome.kind is OutcomeKind.LEFT:
             self._left = True
@@ -178,7 +206,7 @@ class _Reader:
         if opens:
             self._block, self._passing = line, True
             self.foreign.append(replace(trouble, block=""))
-            others = f"{line} ".startswith(self.interpreter.grammar.foreign_blocks)
+            others = self._is_of_others(line)
             if line.startswith("interface vlan") and not others:
                 self.unknown.append(replace(trouble, block=""))
         elif outcome.kind is OutcomeKind.REJECTED:
@@ -188,6 +216,45 @@ class _Reader:
             self.unknown.append(trouble)
         elif not PROMPT.match(line):
             self.foreign.append(trouble)
+
+    def _note_place(self, line: str) -> None:
+        """Note whether the session would stand outside of configuration, where no line is taken."""
+        if self._left and line == self._words.configure:
+            self._left = False
+        elif self._left and line and line[0] != "!":
+            self.straight = False
+
+    def _is_for_people(self, number: int, line: str) -> bool:
+        """Return whether a line is of a banner, which it may begin, and read it as that."""
+        if self._banner is not None:
+            self._go_on_with_banner(number, line, line)
+            return True
+        grammar, inside = self.interpreter.grammar, self._passing or self.interpreter.context is not CONFIG
+        banner = grammar.banner_of(line) if self._ended or not inside or grammar.falls_through is None else None
+        if banner is None:
+            return False
+        if self._passing:
+            self._begin()
+        end, text = banner
+        self._banner = _Banner(end)
+        if end:
+            self._go_on_with_banner(number, line, text)
+        else:
+            self._banner.lines.append((number, line))
+        return True
+
+    def _go_on_with_banner(self, number: int, line: str, text: str) -> None:
+        """Read a line of a banner, of which `text` is what belongs to it; what stands behind its end is named."""
+        assert self._banner is not None  # noqa: S101 - looked at where it is
+        banner = self._banner
+        banner.lines.append((number, line))
+        ended, rest = (text == _BANNER_ENDS, "") if not banner.end else _parted(text, banner.end)
+        if not ended:
+            return
+        self._banner = None
+        self.quoted.update(number for number, _ in banner.lines)
+        if rest.strip():
+            self.foreign.extend(banner.named())
 
     def _note_open_trunks(self, number: int, line: str) -> None:
         """Remember the line that made a trunk carry every VLAN: it bears on whatever ports and VLANs there are."""
@@ -210,6 +277,10 @@ class _Reader:
     def _open_ports(self) -> set[int]:
         return self.interpreter.open_trunks.union(self.interpreter.promised)
 
+    def _is_of_others(self, opener: str) -> bool:
+        grammar = self.interpreter.grammar
+        return f"{grammar.shorten(opener)} ".startswith(grammar.foreign_blocks)
+
     def _begin(self) -> None:
         """Leave the block before: a new one opens."""
         if self.interpreter.context is not CONFIG:
@@ -219,7 +290,8 @@ class _Reader:
 
     def _comment(self) -> None:
         if self._passing:
-            self._begin()
+            if not self._harmless.has_contexts(self._block):  # in those it may stand between them
+                self._begin()
         elif self.interpreter.context is not CONFIG:
             self._ended, self.straight = True, False
 
@@ -242,7 +314,7 @@ class _Reader:
         self._depth += self._harmless.nests(self._block, line)
         trouble = UnknownLine(number, self._block, line, "")
         ours = f"{line} ".startswith(self._owned)
-        if ours and not f"{self._block} ".startswith(self.interpreter.grammar.foreign_blocks):
+        if ours and not self._is_of_others(self._block):
             self.unknown.append(trouble)
         else:
             self.foreign.append(trouble)
@@ -278,6 +350,8 @@ class _Reader:
     def finish(self, lines: list[str], cut: list[tuple[int, str]]) -> Parsed:
         """Return what was read, the refused lines tried again; `cut` are the lines that others go on in."""
         interpreter = self.interpreter
+        if self._banner is not None:  # it has no end
+            self.foreign.extend(self._banner.named())
         taken_late, never_taken, waiting = False, list[UnknownLine](), list[tuple[PortMode, UnknownLine]]()
         interpreter.lists_missing = True  # the switch itself printed what it would not take
         for context, trouble in self.refused:
@@ -322,7 +396,8 @@ class _Reader:
         refused = tuple(never_taken + [line for _, line in waiting])
         if not self.straight or interpreter.grammar.shows_spanning_tree:  # else it was read as a switch would take it
             unread = {line.number for line in (*unknown, *foreign)} - {line.number for line in never_taken}
-            refused = _refused_when_pasted(self.platform, lines, unread, state)
+            said = ["" if number in self.quoted else line for number, line in enumerate(lines, start=1)]
+            refused = _refused_when_pasted(self.platform, said, unread, state)
         refused += tuple(UnknownLine(number, "", line, _CUT) for number, line in cut)
         return Parsed(
             state,
