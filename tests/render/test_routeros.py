@@ -10,7 +10,7 @@ from tagloom.platforms import load
 from tagloom.platforms.routeros import Menus, parse_line, read_time, write_time
 from tagloom.records.change import difference
 from tagloom.records.switch_state import DISCARD_PVID, FlowControl, Frames, Membership, PortMode, SwitchEditor
-from tagloom.render import parse_configuration, read_state, render_commands, render_configuration
+from tagloom.render import parse_configuration, read_state, read_text, render_commands, render_configuration
 from tagloom.route import route
 from tagloom.weave import weave
 
@@ -151,7 +151,6 @@ def test_an_export_that_is_not_terse_and_broken_by_backslashes_says_the_same():
         ("/interface bridge port add bridge=tagloom interface=ether1", "failure: device already added as bridge port"),
         ("/interface bridge port add bridge=tagloom interface=ether99", "input does not match any value of interface"),
         ("/interface bridge port set [ find interface=ether1 ] pvid=5000", "value of vid out of range (1..4094)"),
-        ("/interface bridge port set [ find interface=ether1 ] horizon=1", "expected end of command"),
         (
             "/interface bridge port set [ find interface=ether1 ] broadcast-flood=no",
             "floods some frames and not others",
@@ -264,3 +263,62 @@ def test_another_bridge_is_passed_over_unless_it_holds_a_port_of_the_fabric(port
     _, findings = read_state(CRS, TERSE + DEFCONF, "s0", ports)
     assert [word for each in findings for word in named if word in each.actual] == named
     assert len(findings) == len(named)
+
+
+FACTORY_BRIDGE = """\
+/interface bridge add admin-mac=48:8F:5A:00:00:01 auto-mac=no comment=defconf name=bridge
+/interface bridge port add bridge=bridge comment=defconf interface=ether20
+/interface bridge port add bridge=bridge interface=ether21 pvid=20
+/interface bridge port set [ find interface=ether21 ] horizon=1
+/interface bridge vlan add bridge=bridge tagged=bridge,ether20 vlan-ids=20
+/interface vlan add interface=bridge name=vlan20 vlan-id=20
+/interface ethernet set [ find default-name=ether20 ] name=office
+"""
+
+
+def named(lines, ports=(1, 2, 3)):
+    reading = read_text(CRS, TERSE + lines, "s0", ports)
+    return [str(each) for each in (*reading.findings, *reading.unknown_lines)]
+
+
+def test_bridges_of_others_and_their_ports_are_passed_over():
+    assert named(FACTORY_BRIDGE) == []
+    assert read_state(CRS, TERSE + FACTORY_BRIDGE, "s0", (1, 2, 3))[1] == ()
+
+
+@pytest.mark.parametrize("line", FACTORY_BRIDGE.splitlines()[1:4] + FACTORY_BRIDGE.splitlines()[6:])
+def test_a_port_of_the_fabric_on_a_bridge_of_others_is_named(line):
+    assert named(f"{line}\n", (1, 2, 3, 20, 21))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "/interface bridge port add bridge=bridge interface=LAN",
+        "/interface bridge port set [ find bridge=bridge ] bridge=tagloom",
+        "/interface vlan add interface=tagloom name=v100 vlan-id=100",
+        "/interface bridge port set [ find interface=ether1 ] horizon=1",
+        "/interface ethernet set [ find default-name=ether1 ] name=uplink",
+    ],
+)
+def test_what_may_touch_the_bridge_is_named_and_never_called_refused(line):
+    (said,) = named(f"{line}\n")
+    assert "a line the switch takes" not in said
+
+
+@pytest.mark.parametrize(
+    ("speeds", "known"),
+    [
+        ("10M-half,10M-full,100M-half,100M-full,1000M-half,1000M-full", True),
+        ('"10M-baseT-half,10M-baseT-full,100M\\\n    -baseT-half,100M-baseT-full,1G-baseT-half,1G-baseT-full"', True),
+        ("10M-full,100M-full,1000M-full,2500M-full", True),
+        ("1G-baseT-full,2.5G-baseT,10G-baseCR", True),
+        ('""', True),
+        ("100M-half,1000M-half", False),
+        ("10M-half,100M-full", False),
+        ("10M-baseT-half", False),
+    ],
+)
+def test_speeds_that_a_port_offers_are_passed_over_unless_it_may_end_half_duplex(speeds, known):
+    line = f"/interface ethernet set [ find default-name=ether1 ] advertise={speeds} loop-protect=off\n"
+    assert (named(line) == []) is known

@@ -1,5 +1,6 @@
 """No line that can touch forwarding passes as known, in the texts of the newer families; harmless ones pass."""
 
+import re
 from functools import cache
 
 import pytest
@@ -7,6 +8,9 @@ import pytest
 from fabrics import ROOT, make_fabric
 from tagloom import pipeline, platforms
 from tagloom.lab.dataplane import Dataplane
+from tagloom.platforms.first_contact import FirstContact, first_contact_lines
+from tagloom.platforms.grammar import Context, ContextKind, Grammar
+from tagloom.records.snmp import Credentials
 from tagloom.render import parse_configuration
 
 pytestmark = pytest.mark.kernel
@@ -80,6 +84,8 @@ TOUCHING = {
         "/interface disable [ find ]",
         "/interface bridge port disable 0",
         "/interface bridge port remove numbers=0",
+        "/interface bridge port set [ find interface=ether1 ] bridge=bridge",
+        "/interface bridge port add bridge=bridge interface=ether1",
         "/interface ethernet reset ether1",
         "/interface ethernet poe power-cycle ether1",
         "/interface\nbridge remove tagloom",
@@ -396,3 +402,53 @@ def test_a_ring_of_an_unmanaged_vlan_is_latent_until_a_switch_has_an_address_the
     ]
     assert [(proof.proven, proof.storm_free) for proof in found] == [(True, True), (False, False)]
     assert [[each.vlan for each in proof.latent] for proof in found] == [[7], []]
+
+
+# Lines of a first login that are typed outside of configuration, or that a console evaluates: no text has them.
+NOT_SHOWN = ("enable", "configure", "system-view", "copy ", "save", ":", "/user set", "/password", "y", "n")
+CONTACT = FirstContact(
+    "192.0.2.7", "255.255.255.0", "operator", "secret", "192.0.2.1", "AAAA" * 30, Credentials("2c", community="office")
+)
+
+
+def first_login(family):
+    """Return the lines that tagloom types at a console of the first switch, as its configuration shows them."""
+    fabric, _ = planned(family)
+    lines = first_contact_lines(fabric.switches[0], fabric.used_ports[0], CONTACT, ROOT / "templates")
+    shown = [line for line in lines if not line.startswith(NOT_SHOWN)]
+    return shown[:-1] if shown[-1:] in (["exit"], ["quit"], ["return"]) else shown
+
+
+@pytest.mark.parametrize("family", OWN)
+def test_what_tagloom_types_at_a_first_login_leaves_the_yes_as_it_is(family):
+    proof = proof_of(family, "\n".join(first_login(family)))
+    assert proof.unknown_lines == ()
+    assert proof.proven, [str(each) for each in proof.findings]
+
+
+ADVISED = {"cbs350": "Cisco's 350 and CBS350", "huawei": "Huawei"}  # the sections of docs/platforms.md
+ADVICE = re.compile(r"Before the first push turn off [^:]*: ([^.;]*)[.;]")
+
+
+@pytest.mark.parametrize("family", ADVISED)
+def test_what_the_documentation_tells_to_turn_off_first_leaves_the_yes_as_it_is(family):
+    page = (ROOT / "docs/platforms.md").read_text("utf-8")
+    section = page.partition(f"## {ADVISED[family]}\n")[2].partition("\n## ")[0]
+    (advice,) = ADVICE.findall(section)
+    lines = re.findall(r"`([^`]+)`", advice)
+    assert lines
+    proof = proof_of(family, "\n".join(lines))
+    assert (proof.proven, proof.unknown_lines) == (True, ()), [str(each) for each in proof.findings]
+
+
+@pytest.mark.parametrize("family", [family for family in OWN if family != "routeros"])
+def test_the_lines_by_which_neighbours_are_seen_leave_the_yes_as_it_is(family):
+    lldp = Grammar.of(platforms.load(OWN[family])).lldp
+    opener = "" if lldp["in"] == "config" else f"{planned_port(family)}\n"
+    proof = proof_of(family, opener + "\n".join(lldp["lines"]))
+    assert (proof.proven, proof.unknown_lines) == (True, ()), [str(each) for each in proof.findings]
+
+
+def planned_port(family):
+    fabric, _ = planned(family)
+    return Grammar.of(platforms.of(fabric.switches[0])).enter(Context(ContextKind.INTERFACE, fabric.used_ports[0][:1]))

@@ -26,7 +26,7 @@ from tagloom.records.switch_state import (
 from tagloom.units import parse_mac, parse_ranges
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from tagloom.platforms import Platform
     from tagloom.platforms.words import Templates, Words
@@ -44,10 +44,12 @@ BRIDGE, PORT, VLAN, HOST, ETHERNET = (
     "interface bridge host",
     "interface ethernet",
 )
+INTERFACE_VLAN = "interface vlan"
 TAGGED_ONLY, UNTAGGED_ONLY, ALL = "admit-only-vlan-tagged", "admit-only-untagged-and-priority-tagged", "admit-all"
 FLOODS = ("unknown-unicast-flood", "unknown-multicast-flood", "broadcast-flood")
 SPEEDS = {10: "10M-baseT-full", 100: "100M-baseT-full", 1000: "1G-baseT-full"}
 Values = dict[str, str]  # the properties of a line, by name
+UNKNOWN_PROPERTY = "expected end of command"
 _DONE = Outcome(OutcomeKind.DONE)
 _WORD = re.compile(r'\[|\]|[^\s\[\]"]+(?:"(?:[^"\\]|\\.)*")?|"(?:[^"\\]|\\.)*"|"')
 _SPEED = re.compile(r"(\d{1,3})([MG])(?:bps|-base[\w-]+)")
@@ -293,6 +295,29 @@ class Menus:
         """Return whether the bridge forwards at all."""
         return self._bridge
 
+    def is_of_others(self, line: str, ports: Collection[int] = ()) -> bool:
+        """Return whether a line is about bridges of others alone, and about none of `ports`.
+
+        So are ports that stand on one, its VLANs and hosts, and interfaces of VLANs behind it or behind other ports;
+        what is set of a port that is none of `ports`, too.
+        """
+        parsed = parse_line(line)
+        if parsed is None or not parsed.verb:
+            return False
+        said = {**parsed.values, **(parsed.found or {})}
+        if parsed.verb == "remove" and parsed.menu in (PORT, VLAN, HOST):  # of theirs, whatever port it is about
+            return said.get("bridge", self._lines.bridge) != self._lines.bridge
+        if set(self.ports_of(line)).intersection(ports):
+            return False
+        behind = {PORT: "interface", INTERFACE_VLAN: "interface", ETHERNET: "default-name"}.get(parsed.menu)
+        if parsed.menu in (PORT, VLAN, HOST) and said.get("bridge", "") == self._lines.bridge:
+            return False
+        if parsed.menu == ETHERNET or (parsed.menu == PORT and (parsed.verb == "add" or behind in said)):
+            return self.platform.port_number(said.get(behind or "", "")) is not None
+        if parsed.menu == INTERFACE_VLAN:
+            return said.get("interface", self._lines.bridge) != self._lines.bridge
+        return parsed.menu in (VLAN, HOST) and "bridge" in said
+
     def state(self) -> SwitchState:
         """Return what frames find."""
         return self.editor.freeze()
@@ -319,7 +344,7 @@ class Menus:
             return Outcome(OutcomeKind.UNKNOWN, "")
         known, passed_over = self._lines.known[parsed.menu], self._lines.passed_over[parsed.menu]
         if strange := sorted({*parsed.values, *(parsed.found or ())} - known - {"disabled"}):
-            return Outcome(OutcomeKind.REJECTED, f"expected end of command (line 1 column {text.find(strange[0]) + 1})")
+            return Outcome(OutcomeKind.REJECTED, f"{UNKNOWN_PROPERTY} (line 1 column {text.find(strange[0]) + 1})")
         if (parsed.verb == "add") is not (parsed.found is None):
             return Outcome(OutcomeKind.REJECTED, "missing value(s) of argument(s) numbers")
         values = {
@@ -340,6 +365,9 @@ class Menus:
             return said.get("name") == self._lines.bridge
         if line.menu in (VLAN, HOST) or (line.menu == PORT and line.verb == "add"):
             return said.get("bridge") == self._lines.bridge
+        bridges = (each.get("bridge", self._lines.bridge) for each in (line.values, line.found or {}))
+        if line.menu == PORT and any(each != self._lines.bridge for each in bridges):
+            return False
         name = said.get("default-name" if line.menu == ETHERNET else "interface", "")
         return self.platform.port_number(name) is not None
 

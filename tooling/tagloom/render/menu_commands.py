@@ -66,9 +66,13 @@ class MenuCommands(FlatCommands):
                 foreign.append(UnknownLine(number, "", line, "", menus.ports_of(line)))
                 continue
             whole = line if line.startswith(("/", ":")) else f"{menu} {line}".lstrip()
-            trouble = UnknownLine(number, "", whole, outcome.text, menus.ports_of(line))
+            answer = "" if outcome.text.startswith(routeros.UNKNOWN_PROPERTY) else outcome.text  # later ones have it
+            trouble = UnknownLine(number, "", whole, answer, menus.ports_of(line))
+            if not answer and not _evaluates(whole) and not trouble.ports and menus.is_of_others(whole):
+                foreign.append(trouble)
+                continue
             ours = whole.replace("/", " ").startswith(_spaced(words.owned)) and not known.covers_command(whole)
-            (unknown if outcome.text or ours else foreign).append(trouble)
+            (unknown if answer or ours else foreign).append(trouble)
         if menus.has_bridge and not (menus.state().mode == PortMode.GENERAL).any():  # a push that broke off behind it
             row = "/interface bridge add name=" + routeros.lines().bridge
             unknown.append(UnknownLine(1, "", row, "the bridge has no port: remove it"))
@@ -76,8 +80,14 @@ class MenuCommands(FlatCommands):
         return Parsed(menus.state(), tuple(unknown), tuple(foreign), refused, menus.duplex)
 
     def harmless(self, platform: Platform, line: UnknownLine, ports: Collection[int], vlans: Collection[int]) -> bool:
-        """Return whether a line is one that the family lists, and has nothing that a console evaluates."""
-        return not _evaluates(line.text) and super().harmless(platform, line, ports, vlans)
+        """Return whether a line is one that the family lists, or of others' bridges and ports alone.
+
+        It must have nothing that a console evaluates.
+        """
+        if _evaluates(line.text):
+            return False
+        others = routeros.Menus(platform, factory(platform)).is_of_others(line.text, ports)
+        return others or super().harmless(platform, line, ports, vlans)
 
     def owned(self, _platform: Platform) -> tuple[str, ...]:
         """Return what the family's page says."""
