@@ -120,6 +120,12 @@ def test_every_fault_of_a_drawing_is_told_at_once():
     }
 
 
+def test_a_speed_that_no_port_at_an_end_has_is_told():
+    text = """graph { node [model="powerconnect-5324"]; a; b; a -- b [speed=10000]; }"""
+    (found,) = findings_of(text, read_dot)
+    assert found == ("x: edge 1, a - b", "at most 1000, the best speed of a:g1 in Mb/s", "10000")
+
+
 def test_ports_taken_twice_unknown_or_too_many_are_told_at_once():
     hosts = "".join(f"h{n} [kind=host]; h{n} -- a; " for n in range(24))
     text = (

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError
+from tagloom.platforms.port_names import too_fast
 from tagloom.read.fabric_file import parse_fabric
 from tagloom.read.fabric_form import nearest_name
 from tagloom.read.fabric_text import format_fabric
@@ -187,6 +188,10 @@ def _with_ports(drawing: Drawing) -> Fabric:
         at = [
             own or [ports.free(link.where, name) for _ in range(count)] for own, name in zip(taken, (a, b), strict=True)
         ]
+        models = [(name, drawing.switches[name].model) for name in (a, b)]
+        taken_at = [(*end, port) for end, own in zip(models, at, strict=True) for port in own if port]
+        if most := too_fast(taken_at, link.speed_mbps):
+            drawing.find(link.where, most, str(link.speed_mbps))
         ends = [at[0][0], at[1][0]]
         members: tuple[tuple[int, int], ...] = ()
         if count > 1 or link.lags is not None:
