@@ -142,6 +142,20 @@ def with_management(fabric, state):
     return {name: editor.freeze() for name, editor in held.items()}
 
 
+def test_a_ring_of_the_management_vlan_is_refused_though_the_controller_s_port_is_shut():
+    fabric = ring()
+    whole = replace(fabric, management=replace(fabric.management, links=tuple(range(len(fabric.links)))))
+    shut = {}
+    for name, held in with_management(whole, planned(fabric)).items():
+        editor = SwitchEditor.of(held)
+        editor.enabled[23] = False
+        shut[name] = editor.freeze()
+    (harm,) = proof_services(fabric).foreign_harm(shut)
+    assert (harm.where, harm.expected) == ("VLAN 40, from a switch's own address", "no storm")
+    assert proof_services(fabric).foreign_harm(with_management(fabric, planned(fabric))) == []
+    assert proof_services(replace(fabric, management=None)).foreign_harm(shut) == []
+
+
 def managed(fabric, states):
     """Return the switches that the VLAN reaches from the controller's, over links that are on at both ends."""
 

@@ -284,9 +284,12 @@ def broadcasts_once(fabric: Fabric, state: FabricState) -> bool:
 
 
 def foreign_findings(fabric: Fabric, state: FabricState) -> list[Finding]:
-    """Return findings for frames from ports outside the fabric: the storm they cause, the hosts they reach."""
+    """Return findings for frames from ports outside the fabric: the storm they cause, the hosts they reach.
+
+    Frames of the switches themselves, in the VLAN of in-band management, must not storm either.
+    """
     model = forwarding(fabric, state, unicast=False)
-    return _storm_and_host_findings(model, foreign_frames(model, state))
+    return _storm_and_host_findings(model, foreign_frames_and_rings(model, state, ()))
 
 
 def looping_vlans(fabric: Fabric, state: FabricState) -> set[int]:
