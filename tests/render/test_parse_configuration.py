@@ -12,6 +12,7 @@ from tagloom.platforms.factory import factory
 from tagloom.records.change import difference
 from tagloom.records.switch_state import DISCARD_PVID, Membership, PortMode
 from tagloom.render import parse_configuration, read_state, read_text, render_commands
+from tagloom.render.console_text import clean_lines, concealing_lines
 
 TRANSCRIPTS = Path(__file__).parent / "transcripts"
 ROS, FASTPATH, CBS350 = load("powerconnect-5324"), load("powerconnect-6224"), load("cisco-cbs350-24t-4g")
@@ -375,3 +376,28 @@ def test_the_name_at_the_head_of_a_file_is_passed_over_where_it_is_one(name):
     own, _, rest = name.partition("\n")
     reading = read_text(SG300, f"config-file-header\n{own}\nv1.4.11.5 / R800_NIK\nCLI v1.0\n@\n!\n{rest}\n", "s0", [1])
     assert (reading.unknown_lines == ()) is HEADS[name]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "  ---- More ----\x1b[16D                \x1b[16Dvlan 7",
+        "  ---- More ----\x1b[42D                                          \x1b[42Dvlan 7",
+        "--More-- or (q)uit\r                  \rvlan 7",
+        f"{'--More-- or (q)uit'}{chr(8) * 18}{' ' * 18}{chr(8) * 18}vlan 7",
+        "\x1b[0mMore: <space>,  Quit: q, One line: <return>\r" + " " * 43 + "\r\x1b[Kvlan 7",
+        "\x1b[24;1H\x1b[0mvlan 7\x1b[K",
+        "vlan 7\r\r",
+    ],
+    ids=ascii,
+)
+def test_what_a_pager_writes_and_wipes_conceals_nothing(line):
+    assert [each.strip() for each in clean_lines(line)] == ["vlan 7"]
+    assert concealing_lines(line) == []
+
+
+@pytest.mark.parametrize(
+    "line", ["vlan\x1b[D 7", "\x1b[Avlan 7", "vlan 77\x08", "description a\x15vlan 7", "vlan\u00a07"], ids=ascii
+)
+def test_what_a_console_would_take_as_keys_is_named(line):
+    assert concealing_lines(f"vlan 1\n{line}") == [(2, line)]

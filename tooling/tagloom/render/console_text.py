@@ -7,7 +7,7 @@ import re
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x08+ *\x08*")
 _PAGER = re.compile(r"(?:More: <space>,[^\n]*?One line: <return>|--More-- or \(q\)uit|  ---- More ----) ?")
 # A pager's line with what it is wiped by, and what alone a terminal is told besides that leaves its text as it came.
-_WIPED = re.compile(rf"(?:{_ESCAPES.pattern})*(?:{_PAGER.pattern})(?:{_ESCAPES.pattern}|\r *\r?)*")
+_WIPED = re.compile(rf"(?:{_ESCAPES.pattern})*(?:{_PAGER.pattern})(?:{_ESCAPES.pattern}| +(?=[\x1b\x08])|\r *\r?)*")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")  # to a console, keys: one erases the line, one ends the session
 _DRAWN = re.compile(r"\x1b\[[0-9;?]*[mKJHhl]")
 _LOG = r"\d{2}-\w{3}-\d{4} \d{2}:\d{2}:\d{2} *:? *%"  # which ROS prints into the session
