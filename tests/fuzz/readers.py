@@ -117,6 +117,12 @@ SLURM = "NodeName=h[0-2] CPUs=8\n"
 ANSIBLE = f"all: {{hosts: {{h0: {{mac: '{MACS[0]}'}}, h1: {{mac: '{MACS[1]}'}}}}}}\n"
 ANSIBLE += f"nodes: {{hosts: {{h2: {{ansible_default_ipv4: {{macaddress: '{MACS[2]}'}}}}}}}}\n"
 INI = "[nodes]\n" + "".join(f"h{n} mac={mac}\n" for n, mac in enumerate(MACS))
+UCI = "".join(f"config host\n\toption name 'h{n}'\n\toption mac '{mac}'\n" for n, mac in enumerate(MACS))
+NEIGHBORS = "".join(f"h{n} dev eth0 lladdr {mac} REACHABLE\n" for n, mac in enumerate(MACS))
+WAREWULF = "nodes:\n" + "".join(
+    f"  h{n}:\n    network devices:\n      default: {{hwaddr: '{mac}'}}\n" for n, mac in enumerate(MACS)
+)
+XCAT = "#node,interface,mac,comments,disable\n" + "".join(f'"h{n}","eth0","{mac}",,\n' for n, mac in enumerate(MACS))
 NETBOX = json.dumps({"results": [{"device": {"name": f"h{n}"}, "mac_address": mac} for n, mac in enumerate(MACS)]})
 NEW = [AddressChange("h1", 9, None, ""), AddressChange("h2", 10, None, "")]
 LISTS = {
@@ -129,6 +135,10 @@ LISTS = {
     "hosts.yml": ANSIBLE,
     "hosts.ini": INI,
     "interfaces.json": NETBOX,
+    "dhcp": UCI,
+    "neighbors.txt": NEIGHBORS,
+    "nodes.conf": WAREWULF,
+    "mac.csv": XCAT,
 }
 EVENTS = """CLOCK_PROPERTIES Ticks per Seconds: 1000000000
 GROUP 0 Type: COMM_LOCATIONS, 2 Members: 0, 1

@@ -56,6 +56,7 @@ ANSIBLE = (
 )
 INI = f'[nodes]\nh0 mac={A} ansible_host=192.0.2.1\nh1.x macaddress="{B}" # b\n'
 INI += f"[nodes:vars]\nmac={D}\n[more]\nh2 mac={C}\n"
+FLOW = f"all: {{hosts: {{h0: {{mac: '{A}'}}, h1: {{mac: '{B}'}}, h2: {{hwaddr: '{C}'}}}}}}\n"
 LISTED = json.dumps(
     {"_meta": {"hostvars": {"h0": {"mac": A}, "h1": {"mac": B}, "h2": {"mac": C}}}, "all": {}}, indent=4
 )
@@ -143,7 +144,7 @@ LISTS = {
     "dnsmasq": [LEASES, DNSMASQ, HOSTSFILE],
     "isc": [DHCPD, DHCPD_LEASES],
     "kea": [KEA, KEA_LEASES],
-    "ansible": [ANSIBLE, INI, LISTED],
+    "ansible": [ANSIBLE, INI, LISTED, FLOW],
     "netbox": [NETBOX, json.dumps(json.loads(NETBOX)["results"])],
 }
 KINDS = [(kind, text) for kind, texts in LISTS.items() for text in texts]
@@ -244,7 +245,9 @@ def test_everything_wrong_with_both_files_is_told_and_nothing_changes(files, ans
         ("slurm", "NodeName=a[1-2]]"), ("slurm", "NodeName=a[2-1]"), ("slurm", "NodeName=a[[1-2]]"),
         ("slurm", "NodeName=a[1-400]b[1-400]"), ("slurm", "NodeName=bgl[000x733]"), ("arp", "router lladdr"),
         ("arp", f"{A} h0"), ("openwrt", "config host\n option name 'h0"), ("xcat", "#node,interface,mac\n"),
-        ("warewulf", "nodes: [h0]"), ("arp", "[1"), ("netbox", '[{"device": {"name": 3}, "mac_address": "x"}]'),
+        ("warewulf", "nodes: [h0]"),
+        ("warewulf", "nodes: {h0: {network devices: eth0}}"), ("warewulf", "nodes: {h0: {network devices: {a: 1}}}"),
+         ("arp", "[1"), ("netbox", '[{"device": {"name": 3}, "mac_address": "x"}]'),
     ],
 )  # fmt: skip
 def test_what_is_no_list_is_bad_input(files, kind, text):
@@ -341,3 +344,12 @@ def test_what_a_list_leaves_out_of_its_hosts_is_remarked(files):
         ("NodeName=h0\nInclude more.conf\n", "all nodes in one file"),
     ):
         assert words in " ".join(each.expected for each in read_host_list(files(text)[0]).remarks)
+
+
+def test_facts_of_one_host_are_told_by_their_text(files):
+    for facts in (
+        {"ansible_hostname": "h0", "ansible_default_ipv4": {"macaddress": A}},
+        {"hostname": "h0", "default_ipv4": {"macaddress": A}},
+    ):
+        found = read_host_list(files(json.dumps(facts))[0])
+        assert (found.kind, [(each.name, each.mac) for each in found.addresses]) == ("ansible", [("h0", NUMBER[A])])

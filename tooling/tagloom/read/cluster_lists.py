@@ -103,7 +103,8 @@ def read_warewulf(text: str, rows: Rows) -> None:
     nodes = document.get("nodes", document) if isinstance(document, dict) else None
     for name, node in nodes.items() if isinstance(nodes, dict) else ():
         listed = node.get("network devices") if isinstance(node, dict) else None
-        devices = {key: each for key, each in listed.items() if isinstance(each, dict)} if listed else {}
+        given = listed.items() if isinstance(listed, dict) else ()
+        devices = {key: each for key, each in given if isinstance(each, dict)}
         primary = str(node.get("primary network", "")) if devices else ""
         marked = [key for key, each in devices.items() if key == primary or str(each.get("primary")).lower() == "true"]
         for key, each in devices.items():

@@ -61,8 +61,8 @@ _SIGNS = (
     ("arp", r"\bHW ?(?:address|type)\b|^[\da-fA-F.:]+[ \t]+dev[ \t]|^Internet[ \t]+[\d.]+[ \t].*[ \t]ARPA\b"),
     ("arp", rf"^[ \t]*[\da-fA-F.:]+[ \t]+{_MAC}[ \t]+(?:dynamic|static)\b"),
     ("ethers", rf"^[ \t]*{_MAC}[ \t]+[^\s,]+[ \t]*(?:#.*)?$"),
-    ("ansible", r"\A\s*\{(?s:.*)\"(?:_meta|ansible_\w+|hosts|children)\"\s*:"),
-    ("ansible", r"^[ \t]*(?:hosts|children|ansible_\w+)[ \t]*:|^\[[^\]\s,]+\][ \t]*(?:[#;].*)?$"),
+    ("ansible", r"(?:^|[\s{,\"'])(?:_meta|hosts|children|default_ipv4|ansible_\w+)[\"']?[ \t]*:"),
+    ("ansible", r"^\[[^\]\s,]+\][ \t]*(?:[#;].*)?$"),
     ("ansible", r"^[\w.:\[\]-]+[ \t](?:.*[ \t])?(?:ansible_\w+|mac|mac_address|macaddress|hwaddr)="),
 )
 
