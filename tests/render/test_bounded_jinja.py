@@ -1,7 +1,7 @@
 """Templates that others wrote end within bounds of time and memory, and print what Jinja prints otherwise."""
 
 import pytest
-from jinja2 import StrictUndefined, TemplateError
+from jinja2 import DictLoader, StrictUndefined, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from fabrics import ROOT
@@ -95,6 +95,7 @@ DEEP = [
     "{{ " + "(" * 300 + "1" + ")" * 300 + " }}",
     "{{ " + "-" * 9999 + "1 }}",
 ]
+LONG = "{# " + "x" * 300_000 + " #}"
 HARMLESS = [
     *("{{ 'vlan %d' % 7 }}", "{{ '%02d' % 7 }}", "{{ '%-5s|%5.1f' % ('a', 1.25) }}", "{{ '%(a)s %%' % {'a': 1} }}"),
     *("{{ '{:02d} {}'.format(7, 'x') }}", "{{ '{a:>4}'.format(a=1) }}", "{{ '{a}'.format_map({'a': 1}) }}"),
@@ -180,6 +181,16 @@ def test_a_harmless_template_prints_what_jinja_prints(text):
         assert BOUNDED.from_string(text).render(VIEW) == PLAIN.from_string(text).render(VIEW)
 
 
+def test_files_that_include_themselves_are_stopped():
+    again = "{% if ns.n %}{% set ns.n = ns.n - 1 %}BODY{% set ns.n = ns.n + 1 %}{% endif %}"
+    pages = {"a": again.replace("BODY", "{% include 'a' %}{% include 'a' %}"), "b": "{% include 'b' %}"}
+    environment = BoundedEnvironment(loader=DictLoader(pages))
+    with at_most(20_000), pytest.raises(TooMuchWorkError):
+        environment.from_string("{% set ns = namespace(n=60) %}{% include 'a' %}").render()
+    with at_most(20_000), pytest.raises((RecursionError, TooMuchWorkError)):
+        environment.get_template("b").render()
+
+
 def test_the_bounds_of_one_template_are_not_those_of_the_next():
     text = BOUNDED.from_string("{% for i in range(60) %}{{ i }}{% endfor %}")
     for _ in range(3):
@@ -204,6 +215,7 @@ def fabric_with(text, model="powerconnect-5324", name="site/all.j2"):
         ("{% macro m() %}{{ m() }}{% endmacro %}\n{{ m() }}\n", "expected what a site template is given"),
         (DEEP[3], "expected what a site template is given"),
         (DEEP[4], "templates/site/all.j2:1: expected"),
+        (LONG, f"1: expected {BOUNDS}, actual a template of more than 262,144 characters"),
     ],
 )
 def test_a_site_template_without_end_is_one_finding_with_its_line(monkeypatch, text, said):
@@ -228,6 +240,7 @@ def test_an_operators_own_page_without_end_is_a_finding_with_its_line(monkeypatc
     monkeypatch.setattr(page, "MOST_WORK", 50_000)
     for text in (
         *ENDLESS[:3],
+        LONG,
         "{% for i in range(999) %}{% for j in range(999) %}\nx\n{% endfor %}{% endfor %}",
         *DEEP[3:5],
     ):
@@ -236,7 +249,7 @@ def test_an_operators_own_page_without_end_is_a_finding_with_its_line(monkeypatc
             page.print_page(ROOT / "templates", platforms.of(fabric.switches[0]), "configuration", title="x")
         (finding,) = refused.value.findings
         assert finding.where.startswith(f"templates/{family}/configuration.j2")
-        assert finding.expected == BOUNDS or text in DEEP
+        assert finding.expected == BOUNDS or text in {*DEEP, LONG}
 
 
 def test_no_filter_of_jinja_is_left_unmetered():

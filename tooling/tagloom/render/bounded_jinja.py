@@ -278,7 +278,7 @@ def _filtered(node: nodes.Expr, name: str) -> nodes.Filter:
 
 
 class _Metering(NodeTransformer):
-    """Put the meter into a template: into each loop, macro and block, and around what no environment intercepts."""
+    """Put the meter into a template: into each file, loop, macro, block, and around what nothing else intercepts."""
 
     def _ticking(self, node: Any) -> Any:
         self.generic_visit(node)
@@ -302,7 +302,7 @@ class _Metering(NodeTransformer):
         return node
 
     # Jinja's names: visit_ and the class of the nodes.
-    visit_For = visit_Macro = visit_CallBlock = visit_FilterBlock = visit_Block = _ticking  # noqa: N815
+    visit_For = visit_Macro = visit_CallBlock = visit_FilterBlock = visit_Block = visit_Template = _ticking  # noqa: N815
     visit_Concat, visit_Compare = _concatenating, _comparing  # noqa: N815
 
 
@@ -324,6 +324,8 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
         self.tests = {name: _of_test(each) for name, each in self.tests.items()}
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
+        if len(source) > MOST_TEXT:
+            raise TooMuchWorkError(f"a template of more than {MOST_TEXT:,} characters")
         page = _Metering().visit(super()._parse(source, name, filename))
         assert isinstance(page, nodes.Template)  # noqa: S101 - it replaces none
         return page
