@@ -184,13 +184,16 @@ def write_tau(path: Path, program: Program, seconds: float) -> None:
             f'"MPI_Waitall()  " {waits} 0 {inside:.0f} {inside:.0f} 0 GROUP="MPI"',
             "0 aggregates",
         ]
+        events = []
         for other in range(ranks):
             sizes = program.volume_bytes[(source == rank) & (program.destination == other)]
             if len(sizes):
                 numbers = f"{len(sizes)} {sizes.max()!r} {sizes.min()!r} {sizes.mean()!r} {(sizes**2).sum()!r}"
-                lines.append(
+                events.append(
                     f'"Message size sent to node {other}" {numbers.replace("np.float64(", "").replace(")", "")}'
                 )
+        if events:
+            lines += [f"{len(events)} userevents", "# eventname numevents max min mean sumsqr", *events]
         (path / f"profile.{rank}.0.0").write_text("\n".join(lines) + "\n")
 
 
@@ -202,12 +205,15 @@ def write_mpip(path: Path, program: Program, seconds: float) -> None:
     lines = [
         "@ mpiP",
         "@--- Task Time Statistics (seconds) ---",
+        "AppTime MPITime MPI% App Task MPI Task",
         f"Max {seconds:.6f} {inside:.6f} 0 0",
         f"Mean {seconds:.6f} {inside:.6f}",
         f"Aggregate {ranks * seconds:.6f} {ranks * inside:.6f} 1.0",
         "@--- Aggregate Time (top twenty, descending, milliseconds) ---",
+        "Call Site Time App% MPI% Count",
         f"Waitall 1 {1e3 * ranks * inside:.3g} 1.0 100.0 {sum(waits_of(program))}",
         "@--- Aggregate Sent Message Size (top twenty, descending, bytes) ---",
+        "Call Site Count Total Avrg Sent%",
         f"Isend 2 {count} {size:.2e} {size / count:.2e} 100.0",
         "@--- End of Report ---",
     ]
