@@ -401,3 +401,59 @@ def test_what_a_pager_writes_and_wipes_conceals_nothing(line):
 )
 def test_what_a_console_would_take_as_keys_is_named(line):
     assert concealing_lines(f"vlan 1\n{line}") == [(2, line)]
+
+
+@pytest.mark.parametrize(
+    ("said", "carried", "waits"),
+    [
+        ("switchport trunk allowed vlan remove 2-9,11-4094", (10,), False),
+        ("switchport trunk allowed vlan remove 2-9/switchport trunk allowed vlan remove 11-4094", (10,), False),
+        ("switchport trunk allowed vlan remove 20", (10, 30), True),
+    ],
+)
+def test_a_trunk_carries_all_but_the_vlans_of_a_list(said, carried, waits):
+    """As an SG350X prints it."""
+    lines = ["interface GigabitEthernet1", "switchport mode trunk", *said.split("/")]
+    text = "\n".join(["vlan database", "vlan 10,20,30", "exit", *lines, "exit", ""])
+    reading = read_text(CBS350, text, "s0", range(1, 25))
+    assert (reading.findings, reading.unknown_lines, reading.state.port(1).tagged) == ((), (), carried)
+    assert bool(read_state(CBS350, text, "s0", [9])[1]) is waits, "it would carry what tagloom makes"
+
+
+def test_what_another_line_of_the_text_switches_off_is_passed_over_with_it():
+    text = "voice vlan state disabled\nno macro auto\nvoice vlan id 7\ninterface GigabitEthernet1\n"
+    idle = f"{text}macro auto smartport dynamic_type switch\nexit\n"
+    assert read_text(CBS350, idle, "s0", [1]).unknown_lines == ()
+    for line, other in (("voice vlan state disabled", "voice vlan id 7"), ("no macro auto", "dynamic_type")):
+        named = read_text(CBS350, idle.replace(f"{line}\n", ""), "s0", [1]).unknown_lines
+        assert any(other in each.text for each in named)
+
+
+def test_a_key_is_passed_over_up_to_the_line_that_ends_it():
+    key = "encrypted ip ssh-client key rsa key-pair\n---- BEGIN SSH2 PUBLIC KEY ----\nAAAA+a==\n.\nhostname core\n"
+    assert read_text(CBS350, key, "s0", [1]).unknown_lines == ()
+    assert len(read_text(CBS350, key.replace("\n.\n", "\n"), "s0", [1]).unknown_lines) == 3
+
+
+BGP = """\
+router bgp 65001
+   router-id 192.0.2.1
+   no bgp default ipv4-unicast
+   neighbor 192.0.2.2 remote-as 65000
+   !
+   vlan 110
+      rd 192.0.2.1:110
+      redistribute learned
+   !
+   vrf T1
+      rd 192.0.2.1:10
+!
+ip routing
+vlan 20
+"""
+
+
+def test_the_vlans_of_a_routing_protocol_are_none_of_the_switch():
+    reading = read_text(EOS, f"vlan 10\n!\n{BGP}", "s0", [1])
+    assert (reading.unknown_lines, reading.findings) == ((), ())
+    assert reading.state.vlans.tolist() == [1, 10, 20]

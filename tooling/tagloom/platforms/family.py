@@ -99,11 +99,12 @@ def settled_lines(data: dict[str, Any], found: dict[str, str]) -> dict[str, Any]
 
 
 def _with_classes(name: str, data: dict[str, Any]) -> dict[str, Any]:
-    """Return a family's data with the classes of benign lines for it, in `harmless`, `not_sent` and `banners`."""
+    """Return a family's data with the classes of benign lines for it: `harmless`, `not_sent`, `banners` and `idle`."""
     if "harmless" not in data:
         return data
     kin = [each for each in relatives(name) if _whole(each)["code"] == data["code"]] if "code" in data else [name]
-    places, unsent, banners = dict(data["harmless"]), list(data.get("not_sent", ())), list[str]()
+    places, unsent, banners = dict(data["harmless"]), list(data.get("not_sent", ())), list[Any]()
+    idle: list[dict[str, Any]] = []
     for row in _classes():
         lines = [line for each in kin for line in row["lines"].get(each, ())]
         if not lines:
@@ -115,10 +116,13 @@ def _with_classes(name: str, data: dict[str, Any]) -> dict[str, Any]:
         if row["place"] == "banners":
             banners += lines
             continue
+        if row["place"] == "idle":
+            idle.append({"given": row["given"], "lines": lines})
+            continue
         places[row["place"]] = [*places.get(row["place"], ()), added]
         if "unsent" in row:
-            unsent.append({"why": row["unsent"], "lines": lines})
-    return {**data, "harmless": places, "not_sent": unsent, "banners": banners}
+            unsent.append({"why": row["unsent"], "lines": openers or lines})
+    return {**data, "harmless": places, "not_sent": unsent, "banners": banners, "idle": idle}
 
 
 @cache

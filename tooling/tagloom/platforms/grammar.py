@@ -99,6 +99,15 @@ class Line:
         return self.enters or (self.enters_one and values == 1)
 
 
+@dataclass(frozen=True, slots=True)
+class Banner:
+    """Text for people that a line begins: the mark that ends it, a whole `line` or not, and the text so far."""
+
+    end: str
+    text: str
+    line: bool
+
+
 EXIT = Line("exit", ContextKind.CONFIG, True, "confirmed")
 END = Line("end", ContextKind.CONFIG, True, "likely")
 
@@ -228,7 +237,9 @@ class Grammar:
         self.owned = tuple(f"{words} " for words in self._data["owned"])
         self.foreign_blocks = tuple(f"{words} " for words in self._data["foreign_blocks"])
         self.error_pattern: str = _error_pattern()
-        self._banners = [re.compile(each) for each in self._data.get("banners", ())]
+        banners = [each if isinstance(each, dict) else {"begins": each} for each in self._data.get("banners", ())]
+        self._banners = [(re.compile(each["begins"]), each.get("ends", "")) for each in banners]
+        self._idle = [(row["given"], re.compile("|".join(row["lines"]))) for row in self._data.get("idle", ())]
         self._is_error = re.compile(self.error_pattern, re.MULTILINE).search
         self._foreign = {ContextKind(k): tuple(f"{w} " for w in words) for k, words in self._data["foreign"].items()}
         self.port_lists = PortLists(platform, self._data)
@@ -319,10 +330,19 @@ class Grammar:
         text: str = self._data["prompts"][name]
         return text.format(hostname=hostname, port=port, long=long, vlan=context.vlan)
 
-    def banner_of(self, line: str) -> tuple[str, str] | None:
-        """Return of a line that begins text for people the mark that ends it ("" = a line of its own), and the rest."""
-        found = next((found for each in self._banners if (found := each.fullmatch(line))), None)
-        return (found.groupdict().get("end", ""), found.groupdict().get("text", "")) if found else None
+    def banner_of(self, line: str) -> Banner | None:
+        """Return what ends the text that a line begins, None for a line that begins none."""
+        for begins, ends in self._banners:
+            if found := begins.fullmatch(line):
+                return Banner(ends, "", line=True) if ends else Banner(found["end"], found["text"], line=False)
+        return None
+
+    def without_idle(self, lines: list[str]) -> list[str]:
+        """Return the lines of a text, empty in the place of those that another line of it switches off."""
+        for given, idle in self._idle:
+            if given in lines:
+                lines = ["" if idle.fullmatch(line) else line for line in lines]
+        return lines
 
     def is_error(self, text: str) -> bool:
         """Return whether an answer of a switch reports an error."""

@@ -319,6 +319,17 @@ class Interpreter:
             if missing:
                 self.promised[port] = set(missing)
 
+    def _leave_out(self, vlans: list[int]) -> None:
+        """Have the context's trunks carry what they carried or will, but for these VLANs."""
+        every = range(1, self.grammar.platform.max_vlan_id + 1)
+        for port in self.context.ports:
+            waiting = self.promised.pop(port, set())
+            if port in self.open_trunks:
+                self.open_trunks.discard(port)
+                waiting = {vlan for vlan in every if vlan not in self.editor.vlans}
+            if waiting := waiting.difference(vlans):
+                self.promised[port] = waiting
+
     def _carry(self, vlans: list[int]) -> None:
         """Make the context's trunks tagged members of these VLANs alone, and untagged ones of their native VLAN."""
         editor = self.editor
@@ -399,7 +410,9 @@ class Interpreter:
         self._spend(len(vlans) * len(self.context.ports))
         known = self.editor.members
         lists_missing = trunk and self.lists_missing
-        if self.grammar.promises_vlans or lists_missing:
+        if line.key == "trunk_leave":
+            self._leave_out(vlans)
+        elif self.grammar.promises_vlans or lists_missing:
             self._promise(vlans, permitted=line.key in _JOINS)
         if missing := [vlan for vlan in vlans if vlan not in known]:
             if not (line.tolerates_missing or lists_missing):

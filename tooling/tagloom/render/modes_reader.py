@@ -30,7 +30,9 @@ _OPENERS = ("interface ", "vlan database")
 _WAITS = "holds nothing while the port is in another mode, and may in general mode: take it away first"
 _ROUTES = "the port routes, and is in no VLAN until it is told `switchport`"
 _MISSING = "names VLANs that are not there, and carries them once they are: {}"
-_BANNER_ENDS = "EOF"  # of EOS
+# What the lines break that a switch takes and that are findings all the same.
+_LISTED, _NOW = "a trunk with a list of its VLANs", "a line that holds now as it will when the port or a VLAN changes"
+_UNCHECKED, _DROPPED = "a port that takes frames of every sender", "a port that drops untagged frames"
 _CUT = "a list that a terminal has cut: join it to the line above"
 # A list of VLANs that ends its line, and the rest of one that a terminal has cut: at a comma, a dash or in a number.
 _HEAD = "config-file-header"
@@ -42,7 +44,7 @@ _REST = re.compile(r"(?P<list>[\d,-]+)(?: (?:un)?tagged)?")
 def read_modes(platform: Platform, lines: list[str]) -> Parsed:
     """Read the cleaned lines of a running-config from a factory default."""
     words = Grammar.of(platform).session
-    lines, cut = _joined(_without_own_name(lines))
+    lines, cut = _joined(Grammar.of(platform).without_idle(_without_own_name(lines)))
     if words.comment != "!":
         lines = ["!" if line.startswith(words.comment) else line for line in lines]
     reader = _Reader(platform, _unsaid(platform), outside=words.configure in lines)
@@ -116,9 +118,10 @@ def _without_own_name(lines: list[str]) -> list[str]:
 
 @dataclass(slots=True)
 class _Banner:
-    """Text for people over several lines: the mark that ends it, "" for a line of its own, and its lines so far."""
+    """Text for people over several lines: the mark that ends it, whether that is a whole line, its lines so far."""
 
     end: str
+    line: bool
     lines: list[tuple[int, str]] = field(default_factory=list)
 
     def named(self) -> list[UnknownLine]:
@@ -235,10 +238,9 @@ class _Reader:
             return False
         if self._passing:
             self._begin()
-        end, text = banner
-        self._banner = _Banner(end)
-        if end:
-            self._go_on_with_banner(number, line, text)
+        self._banner = _Banner(banner.end, banner.line)
+        if not banner.line:
+            self._go_on_with_banner(number, line, banner.text)
         else:
             self._banner.lines.append((number, line))
         return True
@@ -248,7 +250,7 @@ class _Reader:
         assert self._banner is not None  # noqa: S101 - looked at where it is
         banner = self._banner
         banner.lines.append((number, line))
-        ended, rest = (text == _BANNER_ENDS, "") if not banner.end else _parted(text, banner.end)
+        ended, rest = (text == banner.end, "") if banner.line else _parted(text, banner.end)
         if not ended:
             return
         self._banner = None
@@ -260,19 +262,23 @@ class _Reader:
         """Remember the line that made a trunk carry every VLAN: it bears on whatever ports and VLANs there are."""
         context = self.interpreter.context
         for port in self._open_ports() if context is CONFIG else self._open_ports().intersection(context.ports):
-            self._open_trunks.setdefault(port, UnknownLine(number, self._block, line, self._open_trunk))
+            self._open_trunks.setdefault(port, UnknownLine(number, self._block, line, self._open_trunk, rule=_LISTED))
         for port in filter(self.interpreter.routes, context.ports):
-            self._routing.setdefault(port, UnknownLine(number, self._block, line, _ROUTES, (port,)))
+            self._routing.setdefault(port, UnknownLine(number, self._block, line, _ROUTES, (port,), rule=_NOW))
         if self._checks_sources:
             until = _CHECKED.format(self.interpreter.grammar.line("source_unchecked"))
             for port in self.interpreter.context.ports:
                 if self.interpreter.editor.mode[port - 1] is PortMode.GENERAL:
-                    self._hybrids.setdefault(port, UnknownLine(number, self._block, line, until, (port,)))
+                    self._hybrids.setdefault(
+                        port, UnknownLine(number, self._block, line, until, (port,), rule=_UNCHECKED)
+                    )
 
         if self.interpreter.grammar.discards_into_vlan_1:
             for port in self.interpreter.context.ports:
                 if self.interpreter.editor.pvid[port - 1] == DISCARD_PVID:
-                    self._discards.setdefault(port, UnknownLine(number, self._block, line, _DISCARDS, (port,)))
+                    self._discards.setdefault(
+                        port, UnknownLine(number, self._block, line, _DISCARDS, (port,), rule=_DROPPED)
+                    )
 
     def _open_ports(self) -> set[int]:
         return self.interpreter.open_trunks.union(self.interpreter.promised)
@@ -375,11 +381,11 @@ class _Reader:
         opened = {**again._open_trunks, **self._open_trunks} if taken_late else self._open_trunks
         self.unknown.extend(opened[port] for port in sorted(interpreter.open_trunks))
         later = [
-            replace(opened[port], answer=_MISSING.format(format_ranges(sorted(vlans))))
+            replace(opened[port], answer=_MISSING.format(format_ranges(sorted(vlans))), rule=_NOW)
             for port, vlans in sorted(interpreter.promised.items())
         ]
         later += [line for port, line in self._routing.items() if interpreter.routes(port)]
-        later += [replace(each, answer=_WAITS) for mode, each in waiting if mode is PortMode.GENERAL]
+        later += [replace(each, answer=_WAITS, rule=_NOW) for mode, each in waiting if mode is PortMode.GENERAL]
         self.unknown.extend(
             line
             for port, line in sorted(self._hybrids.items())

@@ -210,6 +210,6 @@ def _vlans_of(state: SwitchState, ports: Collection[int]) -> set[int]:
 def _finding(line: UnknownLine, where: str) -> Finding:
     return Finding(
         f"{where}:{line.number}  {scrub(line.block) or 'configuration'}",
-        "a line the switch takes" if line.answer else "a line tagloom knows",
+        line.rule or ("a line the switch takes" if line.answer else "a line tagloom knows"),
         repr(scrub(line.text)) + (f" ({' '.join(scrub(line.answer).split())})" if line.answer else ""),
     )

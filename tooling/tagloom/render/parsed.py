@@ -17,6 +17,7 @@ class UnknownLine:
 
     `number` counts from 1; `block` is the line that opened the block, "" outside of any. `answer` is "" for a line
     nobody knows, else what the switch would say at its place. `ports` and `vlan` are what the block is about.
+    `rule` is what a line breaks that the switch takes, "" for one that it doesn't.
     """
 
     number: int
@@ -25,6 +26,7 @@ class UnknownLine:
     answer: str
     ports: tuple[int, ...] = ()
     vlan: int = 0
+    rule: str = ""
 
     def touches(self, ports: Collection[int], vlans: Collection[int]) -> bool:
         """Return whether the line may bear on any of these ports or VLANs."""
