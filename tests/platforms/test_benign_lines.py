@@ -2,7 +2,9 @@
 
 import pytest
 
+from tagloom.platforms import load
 from tagloom.platforms.harmless import harmless
+from tagloom.render import read_text
 
 BENIGN = {  # by family and place
     ("ros", "config"): [
@@ -179,3 +181,24 @@ def test_rules_that_no_port_is_bound_to_are_passed_over_and_lines_of_ports_withi
         assert not any(
             harmless(name).inside(opener, each) for each in ("shutdown", "no vlan 100", "switchport mode trunk")
         )
+
+
+SEVERAL = {  # contexts within contexts: what stands behind them is of the whole switch again
+    "n-series": (
+        "policy-map office in\nclass voice\nassign-queue 3\nexit\nexit\nno vlan 10\n",
+        "router bgp 65001\ntemplate peer a\nremote-as 65000\nexit\naddress-family ipv6\nexit\nexit\nno vlan 10\n",
+        "crypto key pubkey-chain ssh\nuser-key bob rsa\nkey-string row AAAA\nexit\nexit\nno vlan 10\n",
+        "interface vlan 1\nip address dhcp\nexit\nno passwords min-length\nno vlan 10\n",
+    ),
+    "cisco-cbs350-24t-4g": (
+        "policy-map office\nclass voice\nset dscp 46\nexit\nexit\nvlan database\nno vlan 10\nexit\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("model", "text"), [(model, text) for model, texts in SEVERAL.items() for text in texts])
+def test_a_context_within_another_ends_where_the_switch_leaves_it(model, text):
+    platform = load(model)
+    made = "vlan 10\nexit\n" if platform.grammar == "os6" else "vlan database\nvlan 10\nexit\n"
+    reading = read_text(platform, made + text, "s0", [1])
+    assert (reading.unknown_lines, reading.findings, reading.state.vlans.tolist()) == ((), (), [1])

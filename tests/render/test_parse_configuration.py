@@ -421,10 +421,10 @@ def test_a_trunk_carries_all_but_the_vlans_of_a_list(said, carried, waits):
 
 
 def test_what_another_line_of_the_text_switches_off_is_passed_over_with_it():
-    text = "voice vlan state disabled\nno macro auto\nvoice vlan id 7\ninterface GigabitEthernet1\n"
+    text = "voice vlan state disabled\nmacro auto disabled\nvoice vlan id 7\ninterface GigabitEthernet1\n"
     idle = f"{text}macro auto smartport dynamic_type switch\nexit\n"
     assert read_text(CBS350, idle, "s0", [1]).unknown_lines == ()
-    for line, other in (("voice vlan state disabled", "voice vlan id 7"), ("no macro auto", "dynamic_type")):
+    for line, other in (("voice vlan state disabled", "voice vlan id 7"), ("macro auto disabled", "dynamic_type")):
         named = read_text(CBS350, idle.replace(f"{line}\n", ""), "s0", [1]).unknown_lines
         assert any(other in each.text for each in named)
 

@@ -85,6 +85,8 @@ TOUCHING = {
         "/interface bridge port disable 0",
         "/interface bridge port remove numbers=0",
         "/interface bridge port set [ find interface=ether1 ] bridge=bridge",
+        "/interface bridge port set [ find interface=ether20 ] bridge=tagloom pvid=100",
+        "/interface bridge port add bridge=tagloom interface=ether20 pvid=100",
         "/interface bridge port add bridge=bridge interface=ether1",
         "/interface ethernet reset ether1",
         "/interface ethernet poe power-cycle ether1",

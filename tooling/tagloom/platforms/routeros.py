@@ -368,6 +368,8 @@ class Menus:
         bridges = (each.get("bridge", self._lines.bridge) for each in (line.values, line.found or {}))
         if line.menu == PORT and any(each != self._lines.bridge for each in bridges):
             return False
+        if line.menu == PORT and line.verb == "set" and "bridge" in line.values:  # from a bridge of others to ours
+            return False
         name = said.get("default-name" if line.menu == ETHERNET else "interface", "")
         return self.platform.port_number(name) is not None
 

@@ -310,9 +310,7 @@ class _Reader:
             self._depth -= 1
             return True
         if line in (self._words.leave, self._words.end):
-            self._passing = False
-            if not of_a_port:
-                self._block = ""
+            self._passing, self._block = False, ""
             return True
         if not (of_a_port or self._harmless.inside(self._block, line)):
             self._begin()
