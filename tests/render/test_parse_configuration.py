@@ -316,7 +316,12 @@ BANNERS = {  # text for people over several lines, in which words of the switch'
 
 def banner_of(case):
     model, banner = BANNERS[case]
-    blocks = {OS6: "vlan 10\nexit\n", EOS: "vlan 10\n", COMWARE: "vlan 10\n", HUAWEI: "vlan batch 10\n"}
+    blocks = {
+        OS6: "vlan 10\nexit\n",
+        EOS: "vlan 10\n",
+        COMWARE: "undo stp global enable\nvlan 10\n",
+        HUAWEI: "vlan batch 10\n",
+    }
     return model, blocks.get(model, "vlan database\nvlan 10\nexit\n"), banner
 
 
