@@ -16,6 +16,7 @@ import pytest
 
 from command_line.terminal import HEARS_INTERRUPTS, Terminal
 from fabrics import ROOT
+from tagloom.apply.abort import JOURNAL
 from tagloom.apply.journal import Journal
 from tagloom.apply.lock import FabricLock
 from tagloom.apply.site import Site
@@ -199,6 +200,40 @@ def test_a_switch_that_does_not_answer_is_named_and_where_none_does_the_journal_
     page = look(terminal, "--timeout", 0.1, "--retries", 0, expect=3)
     assert (page["state"], page["silent_switches"]) == ("done", ["s0", "s1", "s2"])
     assert look(terminal, "--offline", expect=0)["silent_switches"] == []
+
+
+def test_a_run_that_cannot_see_the_fabric_or_read_the_journal_is_blind_until_it_can_again(terminal):
+    (terminal.home / "day.yml").write_text('repair: auto\nrules: [{when: "0 7 * * *", settings: all-on}]\n')
+    words = [sys.executable, "-m", "tagloom.cli", "run", "day.yml", "--every", "1s", "--repair-every", "1s"]
+    words += ["--timeout", "0.2", "--retries", "0", "--metrics-file", "run.prom"]
+    journal, kept, told = terminal.runs / JOURNAL, terminal.runs / "kept", terminal.runs / "clock.json"
+
+    def error():
+        return json.loads(told.read_text())["status"]["look"]["error"] if told.exists() else None
+
+    with subprocess.Popen([*HEARS_INTERRUPTS, *words], cwd=terminal.home, stdout=subprocess.DEVNULL) as running:
+        try:
+            until(lambda: error() == "", running)
+            look(terminal, "--offline", expect=0)
+            process.quirks(terminal.rack, {"*": {"mute": True}})
+            until(lambda: "no switch answers" in (error() or ""), running)
+            page = look(terminal, "--offline", expect=1)["clock"]["look"]
+            assert ("no switch answers" in page["error"], page["good_at"] is None) == (True, False)
+            assert "blind     tagloom run last saw the fabric at" in terminal("status", "--offline", expect=1)
+            (shown,) = re.findall(
+                r'^tagloom_run_look_failed{error="(.*)"} 1.0$', (terminal.home / "run.prom").read_text(), re.MULTILINE
+            )
+            assert "no switch answers" in shown
+            process.quirks(terminal.rack, {"*": {"mute": False}})
+            until(lambda: error() == "", running)
+            journal.rename(kept)
+            journal.write_bytes(b"no journal" * 1000)
+            until(lambda: journal.name in (error() or ""), running)
+            kept.rename(journal)
+            until(lambda: error() == "", running)
+        finally:
+            running.send_signal(signal.SIGTERM)
+    assert running.returncode == 0
 
 
 def test_what_tagloom_run_does_is_told_while_it_is_at_work(terminal):

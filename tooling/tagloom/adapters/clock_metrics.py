@@ -69,6 +69,9 @@ class ClockMetrics(Collector):
         plan = GaugeMetricFamily("tagloom_run_scheduled", "1 for what the timetable says", labels=["settings"])
         plan.add_metric([s.scheduled], 1)
         yield plan
+        blind = GaugeMetricFamily("tagloom_run_look_failed", "1 while looks fail, with the error", labels=["error"])
+        blind.add_metric([s.look.error], float(bool(s.look.error)))
+        yield blind
         gauges = {
             "raised": (float(s.raised), "1 while load keeps all links on"),
             "links_off": (s.links_off, "Links that the settings leave off"),
@@ -83,6 +86,7 @@ class ClockMetrics(Collector):
             "woven": (float(s.reweave.woven), "1 while paths are those planned for measured traffic"),
             "reweave_gain": (s.reweave.gain, "Share by which the busiest channel's load would fall, by the forecast"),
             "looked_timestamp_seconds": (s.at, "When it last looked"),
+            "good_look_timestamp_seconds": (s.look.good_at, "When it last saw the fabric"),
         }
         for name, (value, what) in gauges.items():
             if value is not None:

@@ -23,7 +23,7 @@ from tagloom.read.requests import mark_answered, requests_in
 from tagloom.read.windows import MaintenanceWindows
 from tagloom.records.reweave import ReweaveStatus
 from tagloom.records.settings import lost_speed_steps
-from tagloom.records.timetable import ALL_ON, ClockStatus, DeadStatus, TimetableProgress, Watch
+from tagloom.records.timetable import ALL_ON, ClockStatus, DeadStatus, LookStatus, TimetableProgress, Watch
 from tagloom.regulate.own_ways import keeps_ways
 from tagloom.regulate.reweave import rewoven
 from tagloom.regulate.settings_file import RegulateResult, read_result, with_links_off
@@ -152,6 +152,7 @@ class TimetableController:
     _retry_at: float = 0.0
     _retry_seconds: float = FIRST_RETRY_SECONDS
     _said: str = ""
+    _sight: LookStatus = field(default_factory=LookStatus)
     _runs: int = 0
     _sure: bool = False
 
@@ -208,13 +209,12 @@ class TimetableController:
 
     def step(self) -> None:
         """Look once, and act on it. Raises TagloomError where a change fails, KeyboardInterrupt if it was stopped."""
-        self._take_back_left_over()
-        if self.repairs is not None and self.repairs.look():  # settings wait until paths are home again
+        away, load = self._seen_now()
+        if away:  # settings wait until paths are home again
             if self.reweaves is not None:
                 self.reweaves.forget()
             self._status(self.clock.now(), due(self.table, self.clock.now()), None, 0)
             return
-        load = self._look() if self.probe is not None else None
         now, waited = self.clock.now(), self._now()
         scheduled = due(self.table, now)
         requests = self._requests(now)
@@ -270,6 +270,29 @@ class TimetableController:
             self.tell(now, said)
 
     # --- what is seen ------------------------------------------------------------------------------------------------
+
+    def _seen_now(self) -> tuple[bool, tuple[float | None, bool] | None]:
+        """Return whether paths are away from home for something dead, and the load if it is watched.
+
+        Also note when the fabric was seen, and show at once why it could not be.
+        """
+        try:
+            self._take_back_left_over()
+            away = self.repairs is not None and self.repairs.look()
+            load = self._look() if self.probe is not None and not away else None
+        except (TagloomError, OSError) as error:
+            self._saw(str(error).replace("\n", "; "))
+            with contextlib.suppress(TagloomError, OSError):
+                self._status(self.clock.now(), due(self.table, self.clock.now()), None, 0)
+            raise
+        trouble = self.repairs.trouble if self.repairs is not None else ""
+        if not trouble and load is not None and self._seen and all(each.error for each in self._seen.values()):
+            trouble = f"no switch answers over SNMP: {next(iter(self._seen.values())).error}"
+        self._saw(trouble)
+        return away, load
+
+    def _saw(self, trouble: str) -> None:
+        self._sight = LookStatus(self._sight.good_at if trouble else self.clock.now(), trouble)
 
     def _look(self) -> tuple[float | None, bool]:
         assert self.probe is not None  # noqa: S101 - asked before
@@ -601,6 +624,7 @@ class TimetableController:
                     *self._counts,
                     self.repairs.status if self.repairs is not None else DeadStatus(),
                     self._reweave_status(),
+                    self._sight,
                 )
             )
             self._unshown = False

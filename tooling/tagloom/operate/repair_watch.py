@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tagloom.apply.abort import JOURNAL, at_work
-from tagloom.errors import InputError, TagloomError
+from tagloom.errors import TagloomError
 from tagloom.operate.one_way_links import OneWayLinks
 from tagloom.operate.repair import AtOnce, RepairOptions, repair, waves_around
 from tagloom.operate.repair_detour import dead_for
@@ -76,6 +76,7 @@ class RepairWatch:
     allow_interrupt: bool = False
     direct: Callable[[], DirectPusher] | None = None
     status: DeadStatus = field(default_factory=DeadStatus)
+    trouble: str = ""
     notified: deque[str] = field(default_factory=deque)
     _site: Site | None = None
     _one_way: OneWayLinks | None = None
@@ -107,9 +108,10 @@ class RepairWatch:
                 return False
             found = self._notified_of(runs) or assess(runs, self.whole, self._look_at_all, self.hold_seconds)
         except (TagloomError, OSError) as error:
-            self._say_once(f"not known what is dead: {_one_line(error)}")
+            self.trouble = _one_line(error)
+            self._say_once(f"not known what is dead: {self.trouble}")
             return self.status.away
-        self._said = ""
+        self._said = self.trouble = ""
         self._heed(found)
         if not found.to_do:
             self._tried = None
@@ -149,17 +151,17 @@ class RepairWatch:
                 self._unready.clear()  # the others are proven when they are needed
 
     def _what_runs(self, site: Site) -> Runs | None:
-        """Return what runs, read anew where the journal was written since; None where nothing was applied yet."""
+        """Return what runs, read anew if the journal was written since; None if nothing was applied yet.
+
+        Raises InputError if it cannot be read; the next look opens it anew.
+        """
         path = site.home / JOURNAL
         if not path.exists():
             return None
         at = max(each.stat().st_mtime_ns for each in path.parent.glob(f"{path.name}*"))
         if self._runs is None or at != self._journal_at:
             with self.context(site) as context:
-                try:
-                    self._runs = what_runs(context)
-                except InputError:
-                    self._runs = None
+                self._runs = what_runs(context) if context.journal.applied() is not None else None
             runs = self._runs
             self._ready, self._unready = {}, self._known_ways(runs.home) if runs is not None and runs.at_home else []
             self._journal_at = max(each.stat().st_mtime_ns for each in path.parent.glob(f"{path.name}*"))

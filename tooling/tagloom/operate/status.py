@@ -261,7 +261,12 @@ def next_words(known: Recorded, seen: Look) -> str:
 
 
 def is_as_built(known: Recorded, seen: Look | None) -> bool:
-    """Return whether a build runs that nobody is changing, and nothing that was seen is dead or differs from it."""
+    """Return whether a build runs that nobody is changing, and nothing that was seen is dead or differs from it.
+
+    It is not if a timetable is kept whose process cannot see the fabric.
+    """
+    if known.clock is not None and known.clock.at_work and known.clock.status.look.error:
+        return False
     shown = seen or Look()
     wrong = (shown.dead_switches, shown.dead_links, shown.silent, shown.findings, known.locked_by)
     unfinished = known.last is not None and known.last.unfinished
@@ -314,6 +319,7 @@ def _clock_payload(clock: ClockDocument | None) -> dict[str, Any] | None:
         "changes": status.changes,
         "failures": status.failures,
         "reweave": asdict(status.reweave),
+        "look": {"good_at": moment(status.look.good_at), "error": status.look.error},
     }
 
 

@@ -162,6 +162,14 @@ class DeadStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class LookStatus:
+    """When the fabric was last seen, None if never, and why the looks since then failed, "" if the last one did not."""
+
+    good_at: float | None = None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ClockStatus:
     """The state of a running timetable, for observers."""
 
@@ -179,3 +187,4 @@ class ClockStatus:
     failures: int
     dead: DeadStatus = field(default_factory=DeadStatus)
     reweave: ReweaveStatus = field(default_factory=ReweaveStatus)
+    look: LookStatus = field(default_factory=LookStatus)

@@ -48,6 +48,8 @@ def status_lines(payload: Mapping[str, Any], now: float) -> list[str]:
         lines += row("armed", f"{each['switch']} reloads from what it has saved by {until}, unless it is called off")
     if (clock := payload["clock"]) is not None:
         lines += row("clock", _clock(clock))
+        if clock["at_work"] and clock["look"]["error"]:
+            lines += row("blind", _blind(clock["look"], now))
     if not payload["looked"]:
         return lines
     dead = [*payload["dead_switches"], *payload["dead_links"]]
@@ -104,6 +106,11 @@ def log_lines(log: Sequence[Mapping[str, Any]], *, whole: bool) -> list[str]:
             lines += row("", f"{each['switch']} took {text} {where}{error}")
             lines += [f"            {line}" for line in each["lines"] if whole]
     return lines
+
+
+def _blind(look: Mapping[str, Any], now: float) -> str:
+    seen = f"last saw the fabric at {_until(look['good_at'], now)}" if look["good_at"] else "never saw the fabric"
+    return f"tagloom run {seen}: {look['error']}"
 
 
 def _clock(clock: Mapping[str, Any]) -> str:
