@@ -12,6 +12,7 @@ from tagloom.apply.journal import READ_BACK, SAVED
 from tagloom.apply.outcomes import Fault, Outcome
 from tagloom.apply.private_files import write_backup
 from tagloom.errors import DeviceError, Finding, InputError, PlanError, TagloomError
+from tagloom.platforms.secrets import scrub
 from tagloom.units import clock_time
 
 if TYPE_CHECKING:
@@ -163,8 +164,12 @@ class Session:
     def run(self, steps: Callable[[], None], hide: Callable[[str], str] = str) -> Outcome:
         """Log in, call `steps` and return the outcome; a failing switch is an outcome, never a TagloomError.
 
-        `hide` masks secrets in reported lines.
+        `hide` masks secrets in reported lines; those that a line shows of itself are hidden too.
         """
+
+        def shown(line: str) -> str:
+            return scrub(hide(line))
+
         began = self._clock()
         self.connection.before_line = self._before_line
         try:
@@ -174,15 +179,15 @@ class Session:
                 finally:
                     self._call_off_anyway()
         except StoppedError as error:
-            self.note(error=error.text, command=hide(error.command), fault=Fault.STOPPED)
+            self.note(error=error.text, command=shown(error.command), fault=Fault.STOPPED)
         except DeviceError as error:
-            self.note(error=hide(error.text), command=hide(error.command), fault=Fault.DEVICE)
+            self.note(error=hide(error.text), command=shown(error.command), fault=Fault.DEVICE)
         except PlanError as error:  # the model has no command for a change
             self.note(error=f"refused, nothing was sent: {error}", fault=Fault.REFUSED)
         except (InputError, OSError) as error:  # the journal or the backup could not be written
             nothing = "" if self.connection.sent else "nothing was sent: "
             self.note(error=f"{nothing}{error}", fault=Fault.CONTROLLER)
-        sent = tuple(map(hide, self.connection.sent))
+        sent = tuple(map(shown, self.connection.sent))
         seconds = self._clock() - began - self._waited
         self.note(sent=sent, changed=self.outcome.changed or bool(sent), seconds=seconds)
         if self.outcome.failed:

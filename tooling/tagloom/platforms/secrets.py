@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 SHOWN_CHARACTERS = 1000  # of an answer, in an error
 HIDDEN = "<hidden>"
+_MASKED = re.compile(r"""<hidden>|["']?\**["']?""")  # what shows nothing: hidden, asterisks, or empty
 
 # A line, with those that a backslash joins to it (RouterOS); and its words, quoted ones whole.
 _LINE = re.compile(r"(?:[^\n\\]++|\\\r?\n|\\)++")
@@ -272,7 +273,7 @@ def _within(word: _Word, *, menu: bool) -> Iterator[tuple[int, int]]:
     if pair := word.pair:
         key, value = pair
         first += len(word.text) - len(value)
-        if key in {"comment", "description"} or value in {'""', "''", HIDDEN}:
+        if key in {"comment", "description"} or _MASKED.fullmatch(value):
             return
         if (menu and key == "name") or (_comes_before(key) and (_is_strong(key) or not _is_known_list(value))):
             yield first, first + len(value)
@@ -293,10 +294,10 @@ def _behind(
     unknown = [
         word
         for at, word in enumerate(words, start=1)
-        if not (word.text == HIDDEN or (spoken and word.bare in _SENTENCE | _VERDICTS))
+        if not (_MASKED.fullmatch(word.text) or (spoken and word.bare in _SENTENCE | _VERDICTS))
         and not _may_be_shown(bare[at - 1], word.bare, bare[at + 1], numbers)
     ]
-    hidden = any(word.text == HIDDEN for word in words)
+    hidden = any(_MASKED.fullmatch(word.text) for word in words)
     for word in words if strong and not (unknown or hidden or spoken) else unknown:
         yield word.place
 
