@@ -145,6 +145,13 @@ _LONG_DUMP = re.compile(
     r"(?:[0-9A-Fa-f]{8} ){2,}[0-9A-Fa-f]{2,8}|[0-9A-Fa-f]{48,}|(?=\S*[+/=])[A-Za-z0-9+/]{40,}={0,2}"
 )
 
+# Without one of these a line holds nothing of the above: most lines of a large configuration are static entries.
+_HINTS = (
+    *("pass", "pwd", "key", "secret", "communit", "psk", "phrase", "cipher", "encrypt", "auth", "credential", "digest"),
+    *("priv", "md5", "sha", "securityname", "cak", "ckn", "aead", "enc", "token", "snmp", "trap", "sink", "com2sec"),
+    *("createuser", "useradd", "usermod", "certificate", "----", "%", "$", "://"),
+)
+
 
 def scrub(text: str) -> str:
     """Hide the secrets a configuration may hold, so that its lines can be shown or kept.
@@ -219,6 +226,8 @@ def _places(text: str) -> list[tuple[int, int]]:
             found += [(start, start + len(words))] if words else []
             continue
         menu = bool(_COMMUNITY_MENU.match(words)) if words.startswith("/") else menu
+        if not menu and not any(map(words.lower().__contains__, _HINTS)):
+            continue
         pem = bool(_PEM.match(words))
         body = bool(_BODY.fullmatch(words))
         if not (pem or body or _PEM_END.match(words)):
