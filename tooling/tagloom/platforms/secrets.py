@@ -53,14 +53,16 @@ _PROSE = re.compile(  # what people read, whatever words are in it
 )
 # Lines that hold no secret whatever is said in them: what decides forwarding, who may log in by which means, names.
 _SHOWN_LINES = re.compile(
-    r"(?:no |undo |default )?(?:(?:interface|vlan|switchport|spanning-tree|stp|lacp|mac|mac-address|port|trunk) "
+    r"(?:no |undo |default )?(?:(?:interface|vlan|switchport|spanning-tree|stp|mac|mac-address|port|trunk|ip ssh) "
+    r"(?!.*\b(?:password|passphrase|secret|psk|cipher|md5|key) )"
     r"|aaa (?:authentication|authorization|accounting) |(?:ip https? |ip ssh |enable |login )authentication(?!-key) "
     r"|authentication (?:login|enable|default|dot1x|order|priority|event|host-mode|port-control|timer|violation) "
     r"|passwords? (?:min-length|aging|history|lock-out|strength|strength-check|complexity|encryption|exclude|unlock) "
     r"|crypto key (?:generate|zeroize|pubkey-chain|import|export) |(?:key[- ]?chain|keyring) "
     r"|snmp-(?:server|agent) group |snmp-agent community complexity-check |snmp(?:-server|-agent)? (?:enable )?traps? "
+    r"(?!.*(?:host|communit))"
     r"|\S*-key(?:-code)? (?:begin|end)$|authentication ip-address |ip community-list "
-    r"|(?:set|match) (?:ext)?community \d|neighbor \S+ send-community|ip ssh "
+    r"|(?:set|match) (?:ext)?community \d|neighbor \S+ send-community|lacp [\w -]*key \d{1,5}$"
     r"|s?ntp(?:-service)? (?:server|peer|unicast-server|unicast-peer) \S+ (?:[\w-]+ )*?(?:key|authentication-keyid) \d"
     r"|s?ntp(?:-service)? (?:reliable |trusted-)(?:key|authentication-keyid) "
     r"|(?:encrypted )?snmp-server host (?=.* (?:version 3|v3)(?: |$))"
