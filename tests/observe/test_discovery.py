@@ -290,7 +290,7 @@ ANNOUNCED = [
     (b"\x28\0", b"\x39\0", "Ubuntu 22.04.4 LTS Linux 5.15.0-101-generic", "ens18", False, "announces Bridge"),
     (b"\x20\0", None, "Debian GNU/Linux 12 Linux 6.1", "swp5", True, "announces Bridge"),
     (b"\x20\0", None, "VMware ESXi 7.0.3 Releasebuild-1", "vmnic0", False, "announces Bridge"),
-    (b"\x28\0", None, "", "enp3s0f1", False, "calls its port 'enp3s0f1'"),
+    *((b"\x28\0", None, "", name, False, f"calls its port '{name}'") for name in ("enp3s0f1", "vmbr0", "docker0")),
     (b"\x28\0", None, "Dell Networking N2048, 6.3.3.7, Linux 3.7.10", "Gi1/0/1", True, ""),
     (b"\x28\0", None, "Cumulus Linux version 3.7.6 running on Dell S4048", "swp1", True, ""),
     (b"\x24\0", None, "IP Phone", "PC port", False, "announces Telephone beside Bridge"),
@@ -307,6 +307,14 @@ def test_a_neighbour_is_a_switch_or_a_host_by_what_it_announces_or_in_doubt(
     assert kind_of(station, enabled, supported)[0] is bridge
     assert doubt in kind_of(station, enabled, supported)[1]
     assert bool(doubt) is bool(kind_of(station, enabled, supported)[1])
+
+
+@pytest.mark.parametrize("enabled", [b"\x28\0", b"\0\0"])
+def test_a_station_of_one_address_is_a_host_in_doubt(enabled):
+    """The chassis id of a host with one card is the address of its port; a switch has another for each port."""
+    assert kind_of(station(5, 9, "02:1e:c9:00:00:09"), enabled, None)[0] is False
+    assert kind_of(station(5, 9, "", port_mac=0x021E_C900_0019), enabled, None)[0] is True
+    assert kind_of(station(5, 9, "gi5"), enabled, None)[0] is True
 
 
 def test_a_host_that_bridges_is_a_host_until_it_is_read_as_a_switch_and_the_file_settles_it():

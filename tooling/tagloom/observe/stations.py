@@ -30,7 +30,7 @@ _SWITCH_SYSTEM = re.compile(
     r"Cumulus|SONiC|OpenWrt|DENT OS|DentOS|PicOS|OcNOS|RouterOS|switchdev|\bswitch\b|\bEOS\b", re.IGNORECASE
 )
 _HOST_PORT = re.compile(
-    r"(?:eth\d+|em\d+|en[opsx][0-9a-z]+|enP?\d+\w*|p\d+p\d+\w*|bond\d+|wlan\d+|vmnic\d+|igb\d+|ix\d+|bge\d+|ib\w+"
+    r"(?:eth\d+|em\d+|en[opsx][0-9a-z]+|enP?\d+\w*|p\d+p\d+\w*|bond\d+|team\d+|vmbr\d+|virbr\d+|docker\d+|br\d+|br-\w+|veth\w+|tap\w+|wlan\d+|vmnic\d+|igb\d+|ix\d+|bge\d+|ib\w+"
     r"|NIC\W?.{0,40}|iDRAC.{0,40}|iLO.{0,40}|BMC.{0,40}|Ethernet \d+|Local Area Connection.{0,20})",
     re.IGNORECASE,
 )
@@ -60,6 +60,8 @@ def kind_of(neighbour: Neighbour, enabled: bytes | None, supported: bytes | None
             return _is_switch_port(neighbour), f"it announces Bridge, but {shown}"
         if _is_host_port(neighbour):
             return False, f"it announces Bridge, but calls its port {neighbour.far_port!r}"
+        if _has_one_address(neighbour) and not _is_switch_port(neighbour):
+            return False, "it announces Bridge, but its chassis id is the address of its port"
         return True, ""
     if on & _ROUTER and not (on & _STATION or system or _is_host_port(neighbour)):
         can = "it can bridge, but announces" if able & _BRIDGE else "it announces"
@@ -90,8 +92,13 @@ def _looks_like_switch(neighbour: Neighbour) -> bool:
         return True
     if _is_switch_port(neighbour):
         return True
+    return not (_is_host_port(neighbour) or _has_one_address(neighbour))
+
+
+def _has_one_address(neighbour: Neighbour) -> bool:
+    """Return whether a station's chassis has the address of its port, as a host's of one card has."""
     own = neighbour.port_mac
-    return not (_is_host_port(neighbour) or (own is not None and neighbour.chassis == f"mac {format_mac(own)}"))
+    return own is not None and neighbour.chassis == f"mac {format_mac(own)}"
 
 
 def host_mac(neighbour: Neighbour) -> int | None:
