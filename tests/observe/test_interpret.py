@@ -10,8 +10,9 @@ from tagloom import platforms
 from tagloom.lab.device import Quirks
 from tagloom.observe import interpret
 from tagloom.observe.interpret import port_number
-from tagloom.observe.objects import COLUMNS, EVERYTHING
+from tagloom.observe.objects import COLUMNS, EVERYTHING, SCALARS
 from tagloom.platforms.detect import by_object_id
+from tagloom.records.snmp import Raw
 from tagloom.records.switch_state import Membership, SwitchEditor
 from test_snmp_adapter import GOOD, OCTETS, liar
 
@@ -108,6 +109,40 @@ def test_rows_of_learnt_addresses_that_cannot_be_read_are_counted():
         ):
             assert any(f"{table}Table: {words}" in each for each in found.complaints)
     assert any("missing, so no address is known" in each for each in learned_of(rows).complaints)
+
+
+def test_a_filtering_database_that_is_no_vlan_gets_the_ports_vlan():
+    rows = {(*COLUMNS["dot1dBasePortIfIndex"], port): v2c.Integer32(port) for port in range(1, 25)}
+    rows |= {(*COLUMNS["dot1qPvid"], 3): v2c.Gauge32(7)} | rows_of("dot1qTpFdb", [((0, 2, 30, 201, 0, 0, 1), 3, 3)])
+    found = learned_of(rows)
+    assert found.vlans.learned == {(7, 0x021E_C900_0001): 3}
+    assert "dot1qTpFdbTable: filtering database 0 is no VLAN; the PVID of each port is taken" in found.complaints
+
+
+@pytest.mark.parametrize(
+    ("kind", "octets", "chassis"),
+    [
+        (4, b"\2\x1e\xc9\0\0\1", "mac 02:1e:c9:00:00:01"),
+        (4, b"02:1e:c9:00:00:01", "mac 02:1e:c9:00:00:01"),
+        (7, b"021e-c900-0001\0", "mac 02:1e:c9:00:00:01"),
+        (None, b"\2\x1e\xc9\0\0\1", "mac 02:1e:c9:00:00:01"),
+        (7, b"sw-one", "local sw-one"),
+        (4, b"\0\0\0\0\0\0", "mac 02:1e:c9:00:00:0b"),
+        (4, b"", "mac 02:1e:c9:00:00:0b"),
+        (None, None, "mac 02:1e:c9:00:00:0b"),
+    ],
+)
+def test_a_chassis_id_is_read_in_every_form_and_else_taken_from_the_bridge(kind, octets, chassis):
+    scalars = {
+        "lldpLocChassisIdSubtype": kind,
+        "lldpLocChassisId": octets,
+        "dot1dBaseBridgeAddress": b"\2\x1e\xc9\0\0\x0b",
+    }
+    raw = Raw(1.0, scalars={SCALARS[name]: each for name, each in scalars.items() if each is not None})
+    found = interpret("s0", raw, platforms.load("powerconnect-5324"))
+    assert found.chassis == chassis
+    inferred = [words for words in found.complaints if words.startswith("lldpLocChassisId: missing")]
+    assert bool(inferred) is chassis.endswith("0b")
 
 
 def test_what_a_switch_does_not_have_is_named():

@@ -271,7 +271,11 @@ def _learned(reader: _Reader, bridge: dict[int, int], pvid: dict[int, int]) -> d
             reader.complain(f"dot1qVlanFdbId: VLANs share what they learn (filtering database {database})")
     found: dict[tuple[int, int], int] = {}
     for index, mac, port in _learned_rows(reader, "dot1qTpFdb", 7, bridge):
-        found[of_database.get(index[0], index[0]), mac] = port
+        vlan = of_database.get(index[0], index[0])
+        if not 1 <= vlan <= MAX_VLAN:
+            reader.complain(f"dot1qTpFdbTable: filtering database {vlan} is no VLAN; the PVID of each port is taken")
+            vlan = pvid.get(port, NO_VLAN)
+        found[vlan, mac] = port
     known = {mac for _, mac in found}
     for _, mac, port in _learned_rows(reader, "dot1dTpFdb", 6, bridge):
         if mac not in known:
@@ -389,7 +393,7 @@ def _neighbours(reader: _Reader, ports: dict[int, int], platform: Platform) -> t
             break
         kind = reader.number("lldpRemPortIdSubtype", index)
         far = reader.octets("lldpRemPortId", index) or b""
-        mac = _mac_of(far) if kind == _MAC_PORT else None
+        mac = _mac_of(far) if kind == _MAC_PORT or (kind is None and _is_raw_mac(far)) else None
         described = _words(reader.octets("lldpRemPortDesc", index) or b"")
         neighbour = Neighbour(
             port=here,
@@ -424,14 +428,19 @@ def _local_port(reader: _Reader, number: int, ports: dict[int, int], platform: P
 def _local_chassis(reader: _Reader) -> str:
     """Return the id that a switch announces; where its agent has none, the bridge's address, which most announce."""
     kind, octets = reader.scalar("lldpLocChassisIdSubtype", int), reader.scalar("lldpLocChassisId", bytes)
-    if isinstance(kind, int) and isinstance(octets, bytes) and octets.strip(_BLANK.encode()):
-        return _chassis(kind, octets)
+    if isinstance(octets, bytes) and octets.strip(_BLANK.encode()):
+        return _chassis(kind if isinstance(kind, int) else None, octets)
     address = reader.scalar("dot1dBaseBridgeAddress", bytes)
     if isinstance(address, bytes) and (mac := _mac_of(address)):
         found = f"mac {format_mac(mac)}"
         reader.complain(f"lldpLocChassisId: missing; taken to be the bridge's address, {found.removeprefix('mac ')}")
         return found
     return ""
+
+
+def _is_raw_mac(octets: bytes) -> bool:
+    """Return whether an id without its subtype is an address: six octets that are no text."""
+    return len(octets) == 6 and not octets.decode("ascii", "replace").isprintable()
 
 
 def _mac_of(octets: bytes) -> int | None:
@@ -444,6 +453,7 @@ def _mac_of(octets: bytes) -> int | None:
 
 def _chassis(kind: int | None, octets: bytes) -> str:
     as_mac = kind == _MAC_CHASSIS or (kind == _LOCAL_CHASSIS and len(octets) > 6)
+    as_mac |= kind is None and _is_raw_mac(octets)
     if as_mac and (mac := _mac_of(octets)) is not None:
         return f"mac {format_mac(mac)}"
     octets = octets[:_TEXT_OCTETS]
