@@ -42,6 +42,7 @@ TIMEOUT_SECONDS = 1.0  # for one answer
 RETRIES = 2
 AGENT_SECONDS = 60.0  # for all answers of one agent: one that is slow all along ends too
 MAX_BINDINGS = 100  # asked for in one GETBULK; an agent sends what fits its message
+WHOLE_ANSWERS = 64  # of the largest size that is asked for, before a larger one is tried again
 MAX_ROWS = 50_000  # of one column: an agent may go on for ever; the largest filtering database has 32,768
 AGENT_BYTES = 16 << 20  # of all answers of one agent; 32,768 learnt entries are 3 MB
 KEPT_OCTETS = 64  # of a name that is kept for the next agent; the longest one asked for has 40
@@ -229,6 +230,7 @@ class _Peer:
     elsewhere: str = ""  # the address that it answers from, where that is another
     room: int = MAX_BINDINGS  # asked for at once, and the most that may be tried
     ceiling: int = MAX_BINDINGS
+    whole: int = 0  # answers of that size
 
 
 @dataclass(slots=True)
@@ -616,10 +618,12 @@ class _Reading:
         self.peer.room = max(1, min(self.peer.ceiling, rows * columns))
 
     def _grow(self) -> None:
-        """Ask for more again, up to what was lost, and slowly beyond: it may have been lost by chance."""
+        """Ask for more again, up to what was lost, and rarely beyond: it may have been lost by chance."""
         peer = self.peer
-        if peer.room == peer.ceiling:
-            peer.ceiling = min(MAX_BINDINGS, peer.ceiling + max(1, peer.ceiling // 8))
+        if peer.room == peer.ceiling < MAX_BINDINGS:
+            peer.whole += 1
+            if peer.whole % WHOLE_ANSWERS == 0:
+                peer.ceiling = min(MAX_BINDINGS, peer.ceiling + max(1, peer.ceiling // 4))
         peer.room = min(peer.ceiling, 2 * peer.room)
 
     def _step(self, at: dict[Oid, Oid], column: Oid, name: Oid, value: Any) -> None:
