@@ -111,6 +111,16 @@ def test_rows_of_learnt_addresses_that_cannot_be_read_are_counted():
     assert any("missing, so no address is known" in each for each in learned_of(rows).complaints)
 
 
+def test_a_local_port_is_known_by_the_end_of_its_path():
+    """RouterOS: lldpLocPortId is bridge/ether7, and its number no ifIndex of a port."""
+    rows = {oid: {} for oid in COLUMNS.values()}
+    rows[COLUMNS["ifName"]] = {(port,): f"ether{port}".encode() for port in range(1, 9)}
+    rows[COLUMNS["lldpLocPortId"]] = {(3,): b"bridge/ether7"}
+    rows[COLUMNS["lldpRemChassisId"]] = {(0, 3, 1): b"\2\x1e\xc9\0\0\1"}
+    found = interpret("s0", Raw(1.0, columns=rows), platforms.load("mikrotik-crs326-24g-2s"))
+    assert [each.port for each in found.neighbours] == [7]
+
+
 def test_a_filtering_database_that_is_no_vlan_gets_the_ports_vlan():
     rows = {(*COLUMNS["dot1dBasePortIfIndex"], port): v2c.Integer32(port) for port in range(1, 25)}
     rows |= {(*COLUMNS["dot1qPvid"], 3): v2c.Gauge32(7)} | rows_of("dot1qTpFdb", [((0, 2, 30, 201, 0, 0, 1), 3, 3)])

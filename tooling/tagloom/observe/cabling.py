@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
 from tagloom.observe import stations
-from tagloom.platforms.port_names import port_name, port_number
+from tagloom.platforms.port_names import port_at_path, port_name
 from tagloom.records.fabric import Fabric, Host, Link, Switch
 from tagloom.units import format_mac
 
@@ -213,18 +213,10 @@ def _key_of(station: Neighbour, where: str) -> str:
 
 
 def far_ends(platform: Platform, neighbour: Neighbour) -> tuple[int, ...]:
-    """Return which ports of the far switch a neighbour may be, by its port id, else its path, and its description.
-
-    RouterOS puts the bridge and the bond before a port: ``bridge/ether1``. A tail that begins with a digit is no port
-    of its own: of ``Gi1/0/5`` only the whole is one.
-    """
-    found: list[int] = []
-    for words in dict.fromkeys((neighbour.far_port, neighbour.far_description)):
-        parts = words.split("/")
-        tails = ["/".join(parts[i:]) for i in range(len(parts)) if i == 0 or parts[i][:1].isalpha()]
-        number = next((n for n in (port_number(platform, tail.strip()) for tail in tails) if n is not None), None)
-        found += [number] if number is not None and number not in found else []
-    return tuple(found)
+    """Return which ports of the far switch a neighbour may be: by its port id, and by its description."""
+    names = dict.fromkeys((neighbour.far_port, neighbour.far_description))
+    numbers = (port_at_path(platform, words) for words in names)
+    return tuple(dict.fromkeys(number for number in numbers if number is not None))
 
 
 def _is_planned(

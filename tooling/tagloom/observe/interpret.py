@@ -12,7 +12,7 @@ from tagloom.observe.address_pages import NO_VLAN
 from tagloom.observe.objects import COLUMNS, SCALARS
 from tagloom.observe.stations import kind_of
 from tagloom.plain_text import printable
-from tagloom.platforms.port_names import port_number
+from tagloom.platforms.port_names import port_at_path, port_number
 from tagloom.records.observation import Counters, Neighbour, Observation, SpanningTree, Vlans
 from tagloom.records.switch_state import DISCARD_PVID, MAX_VLAN, Membership
 from tagloom.units import format_mac
@@ -417,7 +417,7 @@ def _local_port(reader: _Reader, number: int, ports: dict[int, int], platform: P
     """Return a local port by its id or description, which may be its name; else its number is an ifIndex, as usual."""
     for column in ("lldpLocPortId", "lldpLocPortDesc"):
         named = _words(reader.octets(column, (number,)) or b"")
-        found = port_number(platform, named)
+        found = port_at_path(platform, named)
         if found is None and named.isdecimal():
             found = ports.get(int(named))
         if found is not None:

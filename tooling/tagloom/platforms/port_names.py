@@ -124,3 +124,17 @@ def port_number(platform: Platform, words: str) -> int | None:
         if number is None and pattern.search(words):
             number = platform.port_number(pattern.sub(short, words))
     return number
+
+
+def port_at_path(platform: Platform, words: str) -> int | None:
+    """Return the port that a path ends with: RouterOS puts the bridge and the bond before it, ``bridge/ether1``.
+
+    A tail that begins with a digit is no name of its own: of ``Gi1/0/5`` only the whole is one.
+
+    >>> crs = platforms.load("mikrotik-crs326-24g-2s")
+    >>> port_at_path(crs, "bridge1/bond1/ether7"), port_at_path(crs, "ether7"), port_at_path(crs, "bridge/7")
+    (7, 7, None)
+    """
+    parts = words.split("/")
+    tails = ("/".join(parts[i:]).strip() for i in range(len(parts)) if i == 0 or parts[i][:1].isalpha())
+    return next((number for tail in tails if (number := port_number(platform, tail)) is not None), None)
