@@ -25,6 +25,7 @@ from tagloom.read.fabric_file import parse_fabric
 from tagloom.records.fabric import Link, Switch
 from tagloom.records.observation import Neighbour, Observation, Vlans
 from tagloom.records.switch_state import SwitchEditor
+from tagloom.report.terminal import discovery_lines
 from tagloom.units import format_mac
 
 
@@ -158,7 +159,7 @@ def test_one_end_is_enough_and_two_neighbours_at_one_port_are_named():
         "s2:g4: leads back to the same switch",
         (
             "s0:g2: more than one neighbour, s1:g2 and s2:g2; only the first is kept, and links in the fabric "
-            "file settles it, as --against"
+            "file settles it (discover --against)"
         ),
     )
 
@@ -210,7 +211,7 @@ def seen_by(*neighbours, plan=None, far=()):
                 (
                     (
                         "s1:ether2: s2 calls its end 'ether1', described as 'ether7': ether1 or ether7; the first is "
-                        "taken, and links in the fabric file settles it, as --against"
+                        "taken, and links in the fabric file settles it (discover --against)"
                     ),
                 ),
             ),
@@ -326,7 +327,7 @@ def test_a_host_that_bridges_is_a_host_until_it_is_read_as_a_switch_and_the_file
     assert words.startswith(
         "s1:ether5: n1 (02:1e:c9:00:00:01) is read as a host, and may be a switch: it announces Bridge"
     )
-    assert "hosts.n1.switch and .port, or links" in words
+    assert "hosts.n1 (switch, port) or links in the fabric file settles it" in words
     plan = parse_fabric(PLANNED, "plan")
     assert seen_by(doubted, plan=plan).complaints == ()
     for read_as_switch in (True, False):
@@ -426,6 +427,14 @@ def test_a_linux_machine_without_a_port_of_the_model_is_no_switch():
     seen, models, failed = read_switches({"x": raw})
     assert (seen, models) == ({}, {})
     assert "a Linux machine without a port of linux-bridge (swp1 to swp64)" in failed["x"]
+
+
+def test_remarks_beyond_those_shown_are_counted():
+    payload = {"switches": 1, "links": 0, "hosts": 0, "unreached": [], "complaints": [f"r{n}" for n in range(50)]}
+    text = "\n".join(discovery_lines(payload, ""))
+    shown = text.count("remark    r")
+    assert 0 < shown < 50
+    assert f"and {50 - shown} more remarks (all with --json)" in text
 
 
 LAGS = """

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # Valid names in a fabric file; a sysName that is invalid or not unique is replaced by the chassis id.
 FABRIC_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 
+_HOW = "(discover --against)"
 _ADDRESSES = 8  # of one switch that are tried
 
 
@@ -185,7 +186,7 @@ def _host_at(
             read, other = ("a host", "a switch") if is_host else ("a switch, which was not read", "a host")
             words.append(
                 f"{where}: {stations.called(station)} is read as {read}, and may be {other}: {station.doubt}; "
-                f"the fabric file settles it: hosts.{_key_of(station, where)}.switch and .port, or links, as --against"
+                f"hosts.{_key_of(station, where)} (switch, port) or links in the fabric file settles it {_HOW}"
             )
         hosts += [station] if is_host else []
     macs = stations.one_address_each(hosts)
@@ -195,7 +196,7 @@ def _host_at(
         words.append(
             f"{where}: {len(several)} stations at one port, {' and '.join(several)}: read as one host with all their "
             f"addresses (a management controller on the host's port); if they are several hosts behind another switch, "
-            f"give each a port; hosts.{_key_of(hosts[0], where)}.mac in the fabric file settles it, as --against"
+            f"give each a port; hosts.{_key_of(hosts[0], where)}.mac in the fabric file settles it {_HOW}"
         )
     if not hosts:
         return None, words
@@ -276,7 +277,7 @@ def _pair(ends: _Ends, names: Sequence[str], payloads: Sequence[Platform], plann
                 readings = " or ".join(payloads[each.far].port_name(port) for port in each.ends)
                 ends.complaints.append(
                     f"{where}: {names[each.far]} calls its end {each.called}: {readings}; the first is taken, and "
-                    "links in the fabric file settles it, as --against"
+                    f"links in the fabric file settles it {_HOW}"
                 )
 
 
@@ -355,7 +356,7 @@ def _links(
             shown = " and ".join(f"{names[s]}:{payloads[s].port_name(p)}" for s, p in sorted(seen))
             ends.complaints.append(
                 f"{where}: more than one neighbour, {shown}; only the first is kept, and links in the fabric file "
-                "settles it, as --against"
+                f"settles it {_HOW}"
             )
             continue
         taken |= {a, b}

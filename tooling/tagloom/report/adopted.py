@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tagloom.report.terminal import SHOWN_FINDINGS, count, finding_lines, row, verdict
+from tagloom.report.terminal import SHOWN_FINDINGS, count, finding_lines, remark_lines, row, verdict
 
 if TYPE_CHECKING:
     from tagloom.records.network import AdoptedNetwork
@@ -39,8 +39,7 @@ def adopted_lines(network: AdoptedNetwork) -> list[str]:
     if silent := network.edge.silent:
         more = " ..." if len(silent) > SHOWN_FINDINGS else ""
         lines += row("silent", f"{', '.join(silent[:SHOWN_FINDINGS])}{more}: up, and nothing was learnt there")
-    for what in network.remarks[:SHOWN_FINDINGS]:
-        lines += row("remark", what)
+    lines += remark_lines(network.remarks)
     for switch, why in network.failed.items():
         lines += row("failed", f"{switch}: {why}")
     return lines

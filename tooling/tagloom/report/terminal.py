@@ -858,6 +858,14 @@ def _bps(value: float) -> str:
     return f"{value:.0f} b/s"
 
 
+def remark_lines(remarks: Sequence[str]) -> list[str]:
+    """Return remarks, one row each, and how many there are beyond those."""
+    lines = [line for what in remarks[:SHOWN_FINDINGS] for line in row("remark", what)]
+    if len(remarks) > SHOWN_FINDINGS:
+        lines += row("", f"and {count(len(remarks) - SHOWN_FINDINGS, 'more remark')} (all with --json)")
+    return lines
+
+
 def discovery_lines(payload: Mapping[str, Any], against: str) -> list[str]:
     """Return what LLDP showed, what was not reached, and how it compares with the plan."""
     lines = row(
@@ -867,8 +875,7 @@ def discovery_lines(payload: Mapping[str, Any], against: str) -> list[str]:
     )
     for each in payload["unreached"]:
         lines += row("unreached", f"{each['name']} (told by {each['told_by']}): {each['why']}")
-    for what in payload["complaints"][:SHOWN_FINDINGS]:
-        lines += row("remark", what)
+    lines += remark_lines(payload["complaints"])
     if against:
         for kind in ("missing", "unexpected"):
             for what in payload[kind]:
