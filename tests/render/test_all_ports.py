@@ -35,7 +35,7 @@ STACKS = [  # model, the same with its ports, text, ports in VLAN 10
     (
         "cisco-sg300-28",
         "SG500-28,units=2",
-        (
+        (  # a port without a line of its mode is a trunk there
             f"vlan database\nvlan 10\nexit\ninterface gigabitethernet1/1/28\nswitchport mode access\n{ACCESS}"
             f"interface gi2/1/1\nswitchport mode access\n{ACCESS}"
         ),
