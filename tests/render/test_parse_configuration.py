@@ -415,6 +415,8 @@ def test_what_a_console_would_take_as_keys_is_named(line):
         ("switchport trunk allowed vlan remove 2-9,11-4094", (10,), False),
         ("switchport trunk allowed vlan remove 2-9/switchport trunk allowed vlan remove 11-4094", (10,), False),
         ("switchport trunk allowed vlan remove 20", (10, 30), True),
+        ("switchport trunk allowed vlan except 20", (10, 30), True),
+        ("switchport trunk allowed vlan except 2-9,11-4094", (10,), False),
     ],
 )
 def test_a_trunk_carries_all_but_the_vlans_of_a_list(said, carried, waits):

@@ -303,6 +303,13 @@ class Interpreter:
         self.open_trunks.update(self.context.ports)
         return _done(line)
 
+    def _carry_others(self, line: Line, values: list[Any]) -> Outcome:
+        """Make a trunk carry every VLAN there is or will be, but for those of a list."""
+        outcome = self._carry_all(line, [])
+        self._carry([vlan for vlan in self.editor.vlans if vlan not in values[0]])
+        self._leave_out(values[0])
+        return outcome
+
     def _carry_only(self, line: Line, values: list[Any]) -> Outcome:
         """Make a trunk carry the VLANs of a list and no other; its native VLAN stays in the port."""
         self._need_mode(PortMode.TRUNK, "not_trunk")
@@ -636,6 +643,7 @@ class Interpreter:
         "trunk_all": _carry_all,
         "trunk_only": _carry_only,
         "trunk_none": _carry_only,
+        "trunk_except": _carry_others,
         "trunk_link": _link_trunk,
         "trunk_permit": _permit,
         "trunk_forbid": _permit,

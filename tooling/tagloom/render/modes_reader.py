@@ -169,7 +169,7 @@ class _Reader:
             (" ".join(grammar.parts(key)) for key in ("trunk_only", "trunk_permit", "list_only") if grammar.has(key)),
             "",
         )
-        self._open_trunk = _OPEN_TRUNK.format(trunks.replace("{vlans}", "LIST"))
+        self._open_trunk = _OPEN_TRUNK.format(trunks.replace("{vlans}", "LIST") or "a list of its VLANs")
         self._checks_sources = grammar.has("source_unchecked")
         self._owned, self._harmless = grammar.owned, harmless(platform.grammar)
 
