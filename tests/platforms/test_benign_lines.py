@@ -65,7 +65,12 @@ NAMED = {  # what stands beside a class, and may take a frame away from a port o
             "ip dhcp snooping",
         ),
         *("ip arp inspection", "dot1x system-auth-control", "ip igmp snooping vlan 10 static 239.0.0.1 interface g1"),
-        *("ipv6 mld snooping", "loopback-detection enable", "monitor session 1 destination interface g1"),
+        *(
+            "ipv6 mld snooping",
+            "ipv6 nd inspection",
+            "loopback-detection enable",
+            "monitor session 1 destination interface g1",
+        ),
         *(
             "no bridge multicast",
             "qos wrr-queue wrtd",
@@ -85,6 +90,11 @@ NAMED = {  # what stands beside a class, and may take a frame away from a port o
         ),
         *("dot1x port-control auto", "service-acl input office", "no switchport mode", "no channel-group"),
     ],
+    ("fastpath", "config"): [
+        "ip igmp snooping vlan 10 static 0100.5e01.0101 interface 1/g1",
+        "ipv6 nd raguard policy x",
+    ],
+    ("fastpath", "interface"): ["ipv6 nd raguard attach-policy x", "ip dhcp snooping limit rate 1"],
     ("os6", "config"): [
         *(
             "iscsi enable",
@@ -117,6 +127,7 @@ NAMED = {  # what stands beside a class, and may take a frame away from a port o
         ),
     ],
     ("eos", "config"): [
+        "ip arp inspection vlan 10",
         "errdisable detect cause x",
         "agent Stp shutdown",
         "mlag configuration",
