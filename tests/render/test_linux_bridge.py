@@ -273,12 +273,23 @@ def test_what_a_real_kernel_answers_is_the_state_it_was_given():
         ("vlan_filtering", 0, "vlan_filtering"),
         ("mcast_snooping", 1, "mcast_snooping"),
         ("vlan_default_pvid", 1, "pvid"),
+        ("vlan_protocol", "802.1ad", "802.1Q"),
+        ("mst_enabled", 1, "mst_enabled"),
     ],
 )
 def test_a_bridge_of_other_rules_is_a_finding(key, value, why):
     links = json.loads(KERNEL["links"])
     next(link for link in links if link["ifname"] == "tagloom")["linkinfo"]["info_data"][key] = value
     with pytest.raises(InputError, match=why):
+        read_bridge(LINUX, json.dumps(links), KERNEL["vlans"], KERNEL["entries"])
+
+
+@pytest.mark.parametrize("flag", ["isolated", "locked", "hairpin", "vlan_tunnel", "proxy_arp", "neigh_suppress"])
+def test_a_flag_of_a_port_by_which_frames_go_otherwise_is_a_finding(flag):
+    links = json.loads(KERNEL["links"])
+    port = next(link for link in links if link.get("master") == "tagloom")
+    port["linkinfo"]["info_slave_data"][flag] = True
+    with pytest.raises(InputError, match=rf"{port['ifname']} {flag}: expected off"):
         read_bridge(LINUX, json.dumps(links), KERNEL["vlans"], KERNEL["entries"])
 
 

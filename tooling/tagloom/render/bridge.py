@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 
 _FLOODS = ("flood", "mcast_flood", "bcast_flood")  # flags of a port, as `ip -d link show` calls them
+# More flags of a port by which frames go otherwise; no state holds one.
+_REROUTES = ("isolated", "locked", "hairpin", "vlan_tunnel", "proxy_arp", "neigh_suppress")
 _PROMPT = "$ "
 _FIELD = re.compile(r"^\s*([\w -]+?):[ \t]*(\S.*)$", re.MULTILINE)
 
@@ -100,6 +102,7 @@ def read_bridge(platform: Platform, links: str, vlans: str, entries: str) -> Swi
         flags = [bool(about.get(flag, True)) for flag in _FLOODS]
         if len(set(flags)) > 1:
             findings.append(Finding(f"bridge {name} {word}", f"{', '.join(_FLOODS)} alike", repr(flags)))
+        findings += [Finding(f"bridge {name} {word} {flag}", "off", "on") for flag in _REROUTES if about.get(flag)]
         editor.flooding[port - 1], editor.learning[port - 1] = any(flags), bool(about.get("learning", True))
         _join(editor, port, up="UP" in link.get("flags", ()) and "UP" in itself.get("flags", ()))
     if not ports:
@@ -107,7 +110,9 @@ def read_bridge(platform: Platform, links: str, vlans: str, entries: str) -> Swi
         findings.append(
             Finding(f"bridge {name}", "ports", f"none, as a push leaves it that was cut short: {next_step}")
         )
-    for key, wanted in {"vlan_filtering": 1, "vlan_default_pvid": 0, "mcast_snooping": 0}.items():
+    bridge = {"vlan_protocol": "802.1Q", "mst_enabled": 0} | bridge  # older programs do not show the latter
+    rules = {"vlan_filtering": 1, "vlan_default_pvid": 0, "mcast_snooping": 0, "vlan_protocol": "802.1Q"}
+    for key, wanted in {**rules, "mst_enabled": 0}.items():  # no tree for each VLAN
         if bridge.get(key) != wanted:
             findings.append(Finding(f"bridge {name} {key}", str(wanted), repr(bridge.get(key))))
     if findings:
