@@ -1,5 +1,6 @@
 """A network under spanning tree is no yes where a line takes a VLAN out of the tree, or gives it one of its own."""
 
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -137,6 +138,23 @@ def test_a_host_in_a_vlan_without_a_tree_makes_the_ring_storm():
     lines = f"no spanning-tree vlan-id 7\ninterface Ethernet{port}\n   switchport access vlan 7"
     assert not proof_of("eos", lines).storm_free
     assert proof_of("eos", lines.replace("vlan-id 7", "vlan-id 8")).storm_free
+
+
+def test_a_host_s_vlan_has_a_latent_ring_where_no_host_of_it_is():
+    """The host of VLAN 7 stands behind a switch that the ring's links in VLAN 7 do not lead to."""
+    fabric, lines = ring("eos"), "no spanning-tree vlan-id 7"
+    texts_of = {name: f"{text}\n{lines}\n" for name, text in texts("eos").items()}
+    lone = replace(
+        fabric,
+        switches=(*fabric.switches, replace(fabric.switches[0], name="s3")),
+        hosts=tuple(replace(host, switch=3, port=host.port + i) for i, host in enumerate(fabric.hosts)),
+        ports=(*fabric.ports, fabric.ports[0]),
+        shape=None,
+    )
+    ports = "".join(f"interface Ethernet{host.port}\n   switchport access vlan 7\n" for host in lone.hosts)
+    proof = prove_what_runs(lone, {**texts_of, "s3": f"vlan 7\n{ports}{lines}\n"}, ((2, fabric.used_ports[2][1]),))
+    assert [each.vlan for each in proof.latent] == [7]
+    assert not proof.proven
 
 
 def test_where_no_port_of_the_fabric_runs_spanning_tree_its_lines_decide_nothing():

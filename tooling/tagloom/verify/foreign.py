@@ -81,10 +81,11 @@ def foreign_frames_and_rings(
 
     `addresses` are the (switch name, VLAN id) of the switches' own addresses, beside those of in-band management. A
     switch sends by itself in the VLAN of such an address, so a ring that its frames reach storms; any other is latent.
-    VLAN 1 counts as unmanaged.
+    VLAN 1 counts as unmanaged, and so do the VLANs of hosts that tagloom did not make, where no host's frames come.
     """
     found = foreign_frames(model, state)
-    loose = {*found.vlans, DEFAULT_VLAN} - host_vlans(model.fabric, state)
+    owned = {vlan for held in state.values() for vlan in held.owned_vlans}
+    loose = {vlan for held in state.values() for vlan in held.vlans.tolist()} - owned
     mine = np.isin(model.node_vlan[model.egress_node], sorted(loose))
     if not mine.any():
         return found
@@ -92,7 +93,8 @@ def foreign_frames_and_rings(
     before, after, _ = model.followed(every, np.flatnonzero(mine))
     inside = on_cycles(len(mine), before, after)
     before, after = before[inside], after[inside]
-    entered = model.followed(every, np.flatnonzero(np.isin(model.egress_node, _entered(model, state))))[2]
+    sources = np.concatenate([_entered(model, state), model.inject])
+    entered = model.followed(every, np.flatnonzero(np.isin(model.egress_node, sources)))[2]
     on_ring = before[~_spanned(model, state)[before] & mine[before] & ~entered[before]]
     if not len(on_ring):
         return found
