@@ -229,6 +229,7 @@ TOUCHING = {
         "write erase now",
         "no service unsupported-transceiver",
         "vlan internal order ascending range 100 199",
+        "vlan internal order ascending   range  100  199",
         "vlan internal order descending range 1 4094",
         "vlan internal allocation policy ascending range 100 100",
         "boot system flash:x.swi",

@@ -87,7 +87,7 @@ class Harmless:
 
     def reserves(self, line: str) -> range:
         """Return the VLANs that a line keeps for the switch's own use."""
-        found = next((found for each in self._reserves if (found := each.fullmatch(line))), None)
+        found = _first_match(self._reserves, line)
         return range(int(found["first"]), int(found["last"]) + 1) if found else range(0)
 
     def named(self, line: str, place: str) -> str:
@@ -100,7 +100,7 @@ class Harmless:
 
         Of a line that takes ports, instances or all VLANs out of the tree there are none.
         """
-        found = next((found for each in self._treeless if (found := each.fullmatch(line))), None)
+        found = _first_match(self._treeless, line)
         if found is None:
             return None
         vlans = (found.groupdict().get("vlans") or "").strip().replace(" to ", "-").replace(" ", ",")
@@ -111,11 +111,17 @@ class Harmless:
 
     def has_trees(self, line: str) -> bool:
         """Return whether a line gives VLANs trees of their own, which block other ports than the tree of VLAN 1."""
-        return any(each.fullmatch(line) for each in self._several_trees)
+        return _first_match(self._several_trees, line) is not None
 
     def covers_command(self, line: str) -> bool:
         """Return whether a shell's line is one harmless command and nothing else."""
         return bool(_ONE_COMMAND.fullmatch(line) and self._whole.fullmatch(line))
+
+
+def _first_match(patterns: Iterable[re.Pattern[str]], line: str) -> re.Match[str] | None:
+    """Return the match of the first pattern that is a whole line, single blanks between its words."""
+    typed = " ".join(line.split())
+    return next((found for each in patterns if (found := each.fullmatch(typed))), None)
 
 
 def _typed_words(line: str) -> list[str]:
