@@ -12,6 +12,8 @@ from tagloom.platforms.factory import factory
 from tagloom.records.switch_state import Membership, PortMode
 from tagloom.render import render_configuration
 
+pytestmark = pytest.mark.kernel
+
 MODELS = {
     "eos": "arista-7050tx-64",
     "comware": "hpe-5130-24g-4sfp",
