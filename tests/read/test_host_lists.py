@@ -257,7 +257,11 @@ def test_what_is_no_list_is_bad_input(files, kind, text):
 
 
 @pytest.mark.parametrize(
-    "text", ['"\\' * 50_000, "/*" * 50_000, "\n" * 100_000, "lease 1 {" * 50_000, "," * 100_000, "[" * 50_000]
+    "text",
+    [
+        *('"\\' * 50_000, "/*" * 50_000, "\n" * 100_000, "lease 1 {" * 50_000, "," * 100_000, "[" * 50_000),
+        *("NodeName=" + "a," * 50_000, "NodeName=" + "a[" * 50_000, "NodeName=" + "a[1]" * 50_000, "h0 (" * 50_000),
+    ],
 )
 def test_no_text_takes_long_to_be_told(files, text):
     """Texts that make a pattern begin again at each of their characters; a minute's work, were it so."""

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from tagloom.read.host_rows import Rows
 
 _MOST_NODES = 100_000
+_MOST_BRACKETS = 8  # of a name
+_SHOWN = 200  # characters of a host list in a finding
 _PART = re.compile(r"([^\[\]]*)\[([0-9]{1,9}(?:-[0-9]{1,9})?(?:,[0-9]{1,9}(?:-[0-9]{1,9})?)*)\]")
+_NODES = re.compile(r"(?:[^,\[\]]|\[[^\[\]]*\])+")  # what stands between the commas outside of brackets
 _XCAT_HEAD = ("node", "interface", "mac")
 _OBJECT = re.compile(r"(?:Object name:[ \t]*)?([^\s:]+):?[ \t]*")
 _ATTRIBUTE = re.compile(r"(?:([^\s:]+):)?[ \t]+mac[ \t]*=[ \t]*(\S.*)")
@@ -33,7 +36,7 @@ def read_slurm(text: str, rows: Rows) -> None:
         try:
             names = node_names(value.split()[0])
         except ValueError as error:
-            rows.find(number, f"nodes, at most {_MOST_NODES} (Slurm)", str(error))
+            rows.find(number, f"nodes, at most {_MOST_NODES} (Slurm)", str(error)[:_SHOWN])
             continue
         rows.names += [(name, rows.at(number)) for name in names if name.lower() != "default"]
         if len(rows.names) > _MOST_NODES:
@@ -61,8 +64,11 @@ def node_names(words: str) -> list[str]:
     >>> node_names("node[08-10,12],login"), node_names("rack[0-1]n[01-02]-ib")
     (['node08', 'node09', 'node10', 'node12', 'login'], ['rack0n01-ib', 'rack0n02-ib', 'rack1n01-ib', 'rack1n02-ib'])
     """
+    parts = _NODES.findall(words)
+    if ",".join(parts) != words:
+        raise ValueError(words)
     names: list[str] = []
-    for part in re.split(r",(?![^\[\]]*\])", words):
+    for part in parts:
         names += _expanded(part, _MOST_NODES - len(names))
     return names
 
@@ -74,7 +80,7 @@ def _expanded(words: str, most: int) -> list[str]:
     while (part := _PART.match(words, at)) is not None:
         choices += [[part[1]], _numbers(part[2], words, most)]
         at = part.end()
-        if prod(map(len, choices)) > most:
+        if len(choices) > 2 * _MOST_BRACKETS or prod(map(len, choices)) > most:
             raise ValueError(words)
     rest = words[at:]
     if "[" in rest or "]" in rest or not words:

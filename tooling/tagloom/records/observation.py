@@ -63,7 +63,7 @@ class Vlans:
     """The VLANs in Q-BRIDGE-MIB (RFC 4363): members of every VLAN by port, PVIDs by port, static entries.
 
     A part the switch lacks is None. `entries` maps (VLAN, MAC) to ports, ascending; `learned` maps (VLAN, MAC) to the
-    port the switch learned. `seen_on` names in a phrase the source of all but that.
+    port the switch learned, VLAN 0 where its table names none. `seen_on` names in a phrase the source of all but that.
     """
 
     members: Mapping[int, Mapping[int, Membership]] | None = None
