@@ -12,6 +12,7 @@ from tagloom.apply.run_states import DONE, STOPPED
 from tagloom.operate.repair import waves_around
 from tagloom.operate.repair_detour import dead_for, detour_for, detour_wave, write_detour
 from tagloom.operate.repair_runs import Runs, assess, assess_ends
+from tagloom.operate.repair_spare import Spare
 from tagloom.operate.repair_target import target
 from tagloom.operate.waves import read_sequence
 from tagloom.pipeline import plan, read_build
@@ -221,5 +222,6 @@ def test_a_link_with_a_spare_is_known_to_be_dead_so_too_and_its_way_is_known_fro
             9.0,
         )
         first = found.ways[0]
+        assert isinstance(first.known, Spare)
         assert (first.known.link, found.dead.links) == (dead, {dead})
         assert found.known_ways == ((first,) if state == DONE else ())
