@@ -2,13 +2,16 @@
 
 import shlex
 import subprocess
+from pathlib import Path
 
 import jinja2
 import pytest
 import yaml
 
 from fabrics import ROOT
+from tagloom.apply.abort import home_of
 from tagloom.cli import parser
+from tagloom.operate import backup
 
 ROLE = ROOT / "roles" / "tagloom_run"
 
@@ -31,6 +34,17 @@ def test_the_unit_may_listen_at_a_low_port_only_where_traps_are_to_be_heard(unit
     assert set(sets) <= set(unit.splitlines())
     hears = rendered(tagloom_run_traps=True).splitlines()
     assert {f"{each}CAP_NET_BIND_SERVICE" for each in sets} <= set(hears)
+
+
+def test_all_that_the_command_writes_to_is_made_by_the_role_and_may_be_written_to(unit):
+    (line,) = [line for line in unit.splitlines() if line.startswith("ReadWritePaths=")]
+    written = line.partition("=")[2].split()
+    inventory = "/etc/tagloom/inventory"
+    assert written == ["/var/lib/tagloom", f"{inventory}/runs", f"{inventory}/{backup.FOLDER}", "-/run/lock"]
+    assert home_of(Path(inventory)) == Path(inventory) / "runs"
+    tasks = {task["name"]: task for task in yaml.safe_load((ROLE / "tasks" / "main.yml").read_text())}
+    made = [each.rpartition("/")[2] for each in tasks["Make what it may write."]["loop"]]
+    assert made == ["{{ tagloom_run_state }}", "runs", backup.FOLDER]
 
 
 def test_every_default_is_an_option_of_the_role():
