@@ -43,6 +43,10 @@ CALLS = (
     "{% set ns.n = ns.n + 1 %}{% endif %}{% endblock %}"
 )
 MANY = "{% set l = range(9999)|list %}{% for i in range(9999) %}BODY{% endfor %}"
+KEPT = (
+    "{% set s = 'ab ' * 9999 %}{% set ns = namespace(l=[]) %}{% for i in range(9999) %}"
+    "{% set ns.l = [ns.l, GROWTH] %}{% endfor %}"
+)
 ENDLESS = [
     *(
         "{{ 9**(9**9) }}",
@@ -81,6 +85,13 @@ ENDLESS = [
     *("{{ [1]|batch(10**10, 'x')|list }}", "{{ [1]|slice(10**10)|list }}", "{{ 1.5|round(10**10) }}"),
     *("{{ (1).to_bytes(10**10, 'big') }}", "{{ 'ab'.translate({97: 'b' * 9999}) }}", "{{ dict(a='b' * 10**9) }}"),
     *("{{ ([[1]] * 9999)|sum(start=[]) }}", "{{ ('a' * 9999).join(['b'] * 9999) }}"),
+    *(KEPT.replace("GROWTH", growth) for growth in ("s.split()", "[i]|batch(4096, 'x')|list", "'a'.ljust(4096)")),
+    KEPT.replace("GROWTH", "[i]|slice(4096)|list"),
+    "{{ [[[['a'] * 9999]]]|tojson(indent=4000) }}",
+    "{{ [2 ** 4000] * 9999 }}",
+    "{{ ['a' * 99] * 9999 ~ '' }}",
+    "{{ (['a' * 99] * 9999)|upper }}",
+    "{{ (['a' * 99] * 9999)|format }}",
     MANY.replace("BODY", "{% if -1 in l %}{% endif %}"),
     MANY.replace("BODY", "{{ l.count(3) }}"),
     MANY.replace("BODY", "{{ l|sort|length }}"),

@@ -45,8 +45,14 @@ _METHOD_NAMES: dict[type, str] = {
     float: "is_integer",
 }
 _METHODS = {kind: frozenset(names.split()) for kind, names in _METHOD_NAMES.items()}
+_LIST_FILTERS = (
+    "abs attr batch count d default dictsort first float groupby int items join last length list map max min random "
+    "reject rejectattr reverse round select selectattr slice sort sum unique"
+)
 _UNBOUNDED = ("pprint", "striptags", "urlize", "wordwrap", "xmlattr")  # filters of web pages, whose work is unforeseen
 _WIDE = ("batch", "center", "filesizeformat", "indent", "round", "slice", "tojson", "truncate")  # have a width
+# Filters that take a list as one; all others may write it as a text.
+_OF_LISTS = frozenset(_LIST_FILTERS.split())
 _PADDED = ("ljust", "rjust", "center", "zfill")
 
 
@@ -87,19 +93,37 @@ def _take_of(*values: Any) -> None:
     """Take the units of reading values, with all that is in them."""
     meter = _METER.get()
     most = meter.left if meter is not None else MOST_TEXT
-    units, rest = 1, list(values)
-    while rest and units <= most:
+    _take(1 + _measured(values, most)[0])
+
+
+def _take_shown(value: Any) -> None:
+    """Take the units of writing a value as a text. Raises TooMuchWorkError where it would be too long."""
+    if isinstance(value, (list, tuple, dict)):
+        _take_text(max(_measured((value,), MOST_TEXT)))
+
+
+def _measured(values: Sequence[Any], most: int) -> tuple[int, int]:
+    """Return how many units values have, and how many characters they are at least as a text; not far beyond `most`."""
+    units = characters = 0
+    rest = list(values)
+    while rest and units <= most and characters <= most * _CHARACTERS_A_UNIT:
         value = rest.pop()
+        units += 1
         if isinstance(value, str):
-            units += 1 + len(value) // _CHARACTERS_A_UNIT
+            units += len(value) // _CHARACTERS_A_UNIT
+            characters += len(value)
+        elif isinstance(value, int):
+            units += value.bit_length() // MOST_WIDTH
+            characters += 1 + value.bit_length() // 4
         elif isinstance(value, dict):
             units += len(value)
             rest += value.keys()
             rest += value.values()
         elif isinstance(value, (list, tuple)):
             units += len(value)
+            characters += 2 * len(value)
             rest += value
-    _take(units)
+    return units, characters
 
 
 def _take_text(characters: int) -> None:
@@ -136,7 +160,7 @@ class _BoundedFormatter(SandboxedFormatter):
     def format_field(self, value: Any, format_spec: str) -> str:
         """Format a value whose width is not excessive."""
         _check_width(*map(int, re.findall(r"\d{1,9}", format_spec)))
-        _take_of(value)
+        _take_shown(value)
         text = str(super().format_field(value, format_spec))
         _take_text(len(text))
         return text
@@ -149,8 +173,7 @@ def _printf(text: str, values: Any) -> None:
         raise TooMuchWorkError("a width that is a value (%*)")
     widths = [int(digits) for spec in specs for digits in re.findall(r"\d{1,9}", spec.rpartition(")")[2])]
     _check_width(*widths)
-    for _ in specs:
-        _take_of(values)
+    _take_shown(values)
     listed = values.values() if isinstance(values, dict) else values if isinstance(values, tuple) else (values,)
     longest = max((_length(each) for each in listed), default=0)
     _take_text(len(text) + sum(widths) + len(specs) * longest)
@@ -215,7 +238,7 @@ def _metered(_context: Context, value: Any) -> Any:
 def _join(environment: Environment, value: Iterable[Any], d: str = "", attribute: str | int | None = None) -> str:
     """Join items as Jinja's filter does."""
     items = list(value) if attribute is None else [make_attrgetter(environment, attribute)(each) for each in value]
-    _take_of(items)
+    _take_shown(items)
     texts = [str(each) for each in items]
     _take_text(sum(map(len, texts)) + len(str(d)) * len(texts))
     return str(d).join(texts)
@@ -239,7 +262,12 @@ def _of_filter(name: str, inner: Callable[..., Any]) -> Callable[..., Any]:
         given = (*args[first:], *kwargs.values())
         if name in _WIDE:
             _check_width(*given)
+            _take(sum(abs(each) for each in given if isinstance(each, int)))
         value = args[first - 1] if len(args) >= first else ""
+        if name not in _OF_LISTS:
+            _take_shown(value)
+        if name == "tojson" and given:
+            raise TooMuchWorkError("an indent")
         if name == "replace" and len(given) >= 2:
             _grown_by(str(value), "replace", tuple(map(str, given[:2])), {})
         elif name == "format":
@@ -314,6 +342,7 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
     def __init__(self, *, finalize: Callable[[Any], Any] | None = None, **options: Any) -> None:
         def metered(value: Any) -> Any:
             _take_of(value)
+            _take_shown(value)
             return value if finalize is None else finalize(value)
 
         super().__init__(finalize=metered, **options)
@@ -347,12 +376,17 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
         if isinstance(owner, str) and name == "join" and len(args) == 1:
             items = list(args[0])
             args = (items,)
-            _take_of(items)
+            _take_shown(items)
             _take_text(sum(len(str(each)) + len(owner) for each in items))
         _take_of(owner, *args, *kwargs.values())
         if isinstance(owner, str):
             _grown_by(owner, name, args, kwargs)
-        return super().call(context, obj, *args, **kwargs)
+        result = super().call(context, obj, *args, **kwargs)
+        if kind is not None and isinstance(result, str):
+            _take_text(len(result))
+        elif kind is not None and isinstance(result, (list, tuple)):
+            _take(len(result))
+        return result
 
     def wrap_str_format(self, value: Any) -> Callable[..., str] | None:
         """Return what formats a text in the sandbox, with bounded widths."""
