@@ -353,7 +353,7 @@ def test_a_line_that_may_touch_forwarding_makes_no_unqualified_yes(family, lines
 @pytest.mark.parametrize(("family", "lines"), cases(HARMLESS))
 def test_a_harmless_line_leaves_the_yes_as_it_is(family, lines):
     proof = proof_of(family, lines)
-    assert proof.unknown_lines == ()
+    assert (proof.unknown_lines, proof.paste_refused) == ((), ())
     assert proof.proven, [str(each) for each in proof.findings]
 
 

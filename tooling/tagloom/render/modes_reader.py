@@ -397,7 +397,8 @@ class _Reader:
         )
         unknown = tuple(sorted(self.unknown, key=lambda each: each.number))
         foreign = tuple(self.foreign)
-        refused = tuple(never_taken + [line for _, line in waiting])
+        refused = tuple(line for line in never_taken if not self._harmless.covers(line.text, "config"))
+        refused += tuple(line for _, line in waiting)
         if not self.straight or interpreter.grammar.shows_spanning_tree:  # else it was read as a switch would take it
             unread = {line.number for line in (*unknown, *foreign)} - {line.number for line in never_taken}
             said = ["" if number in self.quoted else line for number, line in enumerate(lines, start=1)]
@@ -419,8 +420,8 @@ def _refused_when_pasted(
 ) -> tuple[UnknownLine, ...]:
     """List the lines that a switch in its factory default, pasted them top to bottom, refuses.
 
-    Lines that the reading did not understand (`unread`, by number) are not judged. Where none is refused and the switch
-    still ends in another state than was `read`, the last line stands for that.
+    Lines that the reading did not understand (`unread`, by number), and harmless ones, are not judged. Where none is
+    refused and the switch still ends in another state than was `read`, the last line stands for that.
     """
     interpreter, known = Interpreter(platform, factory(platform)), harmless(platform.grammar)
     interpreter.unsaid = _ports_of_no_mode(platform)
@@ -463,7 +464,7 @@ def _refused_when_pasted(
             inside = line
         elif outcome.kind is OutcomeKind.LEFT:
             left = True
-        elif not outcome.accepted and number not in unread:
+        elif not (outcome.accepted or number in unread or known.covers(line, "config")):
             refused.append(UnknownLine(number, "", line, outcome.text, at.ports, at.vlan))
     pasted = interpreter.editor.freeze()
     if not refused and pasted != read:
