@@ -55,8 +55,10 @@ def served(*agents):
 
 
 @contextlib.contextmanager
-def scripted(answer):
+def scripted(answer, source="127.0.0.1"):
     """Serve a v2c agent written by the test: answer(request) gives the datagrams to send; gives its address.
+
+    It answers from the address `source`, by the port that it is asked at.
 
     `request` has `names`, and of a GETBULK `heads` (asked for once), `columns` and `repetitions`; its `reply(bindings)`
     makes a datagram.
@@ -64,6 +66,10 @@ def scripted(answer):
     wire = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     wire.bind(("127.0.0.1", 0))
     wire.settimeout(0.05)
+    away = wire
+    if source != wire.getsockname()[0]:
+        away = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        away.bind((source, wire.getsockname()[1]))
     over = threading.Event()
 
     def work():
@@ -73,7 +79,7 @@ def scripted(answer):
             except TimeoutError:
                 continue
             for datagram in answer(Request(data)):
-                wire.sendto(datagram, sender)
+                away.sendto(datagram, sender)
 
     thread = threading.Thread(target=work)
     thread.start()
@@ -83,6 +89,7 @@ def scripted(answer):
         over.set()
         thread.join()
         wire.close()
+        away.close()
 
 
 class Request:
@@ -108,14 +115,14 @@ class Request:
         return encoder.encode(message)
 
 
-def truthful(rows):
-    """Answer as an agent does that holds `rows` (name -> pysnmp value)."""
+def truthful(rows, most=10):
+    """Answer as an agent does that holds `rows` (name -> pysnmp value), with `most` repetitions at once."""
 
     def answer(request):
         if not request.bulk:
             return [request.reply([(n, rows.get(n, v2c.NoSuchObject(""))) for n in request.names])]
         at, found = request.columns[:], heads_of(request, rows)
-        for _ in range(min(request.repetitions, 10)):
+        for _ in range(min(request.repetitions, most)):
             after = [following(rows, name) for name in at]
             found += after
             at = [name for name, _ in after]
