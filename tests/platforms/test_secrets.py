@@ -171,6 +171,29 @@ exec /usr/bin/TerminAttr -ingestauth=key,hunter22 -cvauth=token,hunter33
 PresharedKey = hunter22
 "password": "hunter22",
 com2sec notConfigUser default hunter22
+snmp-agent usm-user v2c hunter22 grp
+rwcommunity6 hunter22 default
+proxy -v 2c -c hunter22 192.0.2.1 .1.3
+trapsess -v 3 -u joe -a SHA -A hunter22 -x AES -X hunter33 collector
+usmUser 1 3 0x8000 "joe" "joe" NULL .1 0xhunter22 .1 0xhunter33 ""
+snmpget -v2c -c hunter22 host
+mount -t cifs -o username=joe,password=hunter22 //x /y
+action bash curl -u joe:hunter22 https://host
+curl -H "Authorization: Bearer hunter22" host
+/tool fetch url="https://host/x?token=hunter22"
+/system script add source=":local pw \\"hunter22\\""
+printf 'joe:hunter22\\n' | chpasswd
+echo hunter22 | wg pubkey
+echo hunter22 | passwd --stdin root
+echo 'hunter22' > /etc/wireguard/private.key
+username joe pas hunter22
+enable passw hunter22
+snmp-server comm hunter22 rw
+snmp-ser com hunter22
+radius-server ho 192.0.2.1 ke hunter22
+tacacs-s k hunter22
+snmp-agent com read ciph hunter22
+<password>hunter22</password>
 """
 BODIES = {
     "a certificate": """

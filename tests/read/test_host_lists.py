@@ -11,6 +11,7 @@ from tagloom.read.host_lists import READERS, read_host_list
 
 HEAD = "# ours\nname: three\nmodel: powerconnect-5324\nshape: {family: ring, dims: [3]}\n"
 A, B, C, D = (f"00:1e:c9:00:00:0{n}" for n in "abcd")
+QUADS = "001e-c900-000a"  # A, as Comware and Huawei write it
 NUMBER = {mac: int(mac.replace(":", ""), 16) for mac in (A, B, C, D)}
 
 ETHERS = f"# ours\n{A} h0\n0:1e:c9:0:0:b\th1.rack.example  # left\n\n{C} h2\n"
@@ -335,11 +336,18 @@ def test_slurms_host_lists_stand_for_their_nodes(files, words, names):
         (PROC_ARP, "192.0.2.10"),
         (WINDOWS_ARP, "192.0.2.10"),
         (SHOW_IP_ARP, "192.0.2.10"),
+        (f"192.0.2.9 dev eth0 lladdr {B} FAILED\n192.0.2.10 dev eth0 lladdr {A} REACHABLE\n", "192.0.2.10"),
     ],
 )
 def test_neighbors_without_a_name_are_named_by_their_ip_address(files, text, name):
     found = read_host_list(files(text)[0])
     assert (found.kind, [(each.name, each.mac) for each in found.addresses]) == ("arp", [(name, NUMBER[A])])
+
+
+@pytest.mark.parametrize("line", [f"192.0.2.10  {QUADS}  20  D-0  GE1/0/1", f" 0 DC  192.0.2.10  {A}  bridge"])
+def test_a_routers_table_is_read_where_its_kind_is_named(files, line):
+    found = read_host_list(files(line)[0], "arp")
+    assert [(each.name, each.mac) for each in found.addresses] == [("192.0.2.10", NUMBER[A])]
 
 
 def test_what_a_list_leaves_out_of_its_hosts_is_remarked(files):

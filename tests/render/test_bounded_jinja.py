@@ -58,6 +58,8 @@ ENDLESS = [
     *("{{ ((0,) * 10**9)|length }}", "{% for i in range(10**12) %}{% endfor %}", "{{ range(10**12)|sum }}"),
     "{% for i in range(9999) %}{% for j in range(9999) %}x{% endfor %}{% endfor %}",
     "{% for i in range(9999) %}{% for j in range(9999) %}{% endfor %}{% endfor %}",
+    MANY.replace("BODY", "{% if l[1:][0] %}{% endif %}"),
+    KEPT.replace("GROWTH", "s[1:]"),
     "{% for x in range(60) recursive %}{% if loop.depth < 60 %}{{ loop(range(60)) }}{% endif %}{% endfor %}",
     MACRO.replace("BODY", "{{ m(n-1) }}{{ m(n-1) }}"),
     MACRO.replace(

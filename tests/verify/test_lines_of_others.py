@@ -70,6 +70,7 @@ SETS = [  # any object of the switch, in the spellings that a console takes
     'snmp-server "set" x',
     "no snmp-server SET x",
 ]
+NO_KEY = "interface ethernet g1\nshutdown\nexit\n."  # no body of a key has such lines
 SHUT_AND_NOT_OPENED = """/interface ethernet
 set [ find default-name=ether1 ] disabled=yes
 set [ find default-name=ether1 comment=nope ] disabled=no"""
@@ -154,6 +155,8 @@ TOUCHING = {
         ":global x 1",
     ],
     "huawei": [
+        "qos queue 0 wred x",
+        "qos queue 1 shaping cir 64 pir 64",
         ("undo portswitch",),
         ("port link-type access",),
         ("traffic-policy office inbound",),
@@ -258,13 +261,18 @@ TOUCHING = {
         "no lldp run\nlldp lldpdu flooding",
         "no lldp run\nlldp LLDPDU flooding",
         *SETS,
+        f"ip ssh-client key rsa generate\n{NO_KEY}",
+        f"crypto key import rsa\n{NO_KEY}",
+        f"crypto certificate 1 import\n{NO_KEY}",
     ],
-    "os6": SETS,
+    "os6": [*SETS, "system jumbo mtu 1510", "banner motd #\nno vlan 100\n#"],
     "fastpath": [
         *SETS,
         "stack\nstack-port 1/xg1 stack\nexit",
         "stack\nno member 1\nexit",
         "no slot 1/0",
+        "banner motd *\ninterface ethernet 1/g1\nshutdown\nexit\nbanner exec *",
+        "interface ethernet 1/g1\nmtu 1510\nexit",
     ],
 }
 HARMLESS = {
@@ -405,6 +413,24 @@ def test_a_ring_of_an_unmanaged_vlan_is_latent_until_a_switch_has_an_address_the
     ]
     assert [(proof.proven, proof.storm_free) for proof in found] == [(True, True), (False, False)]
     assert [[each.vlan for each in proof.latent] for proof in found] == [[7], []]
+
+
+RINGS = {  # rings of VLANs that count as tagloom's by their names, or since all of a bridge do
+    "cbs350": "vlan database\nvlan 7\nexit\ninterface vlan 7\nname tagloom\nexit\ninterface range GigabitEthernet1-2\n"
+    "switchport general allowed vlan add 7 tagged\nexit",
+    "routeros": "/interface bridge vlan add bridge=tagloom vlan-ids=7 tagged=ether1,ether2",
+    "linux": "bridge vlan add dev swp1 vid 7\nbridge vlan add dev swp2 vid 7",
+}
+
+
+@pytest.mark.parametrize("family", RINGS)
+def test_a_ring_is_latent_whatever_its_vlan_is_called(family):
+    fabric = make_fabric("ring", 3, model=(OWN | {"linux": "linux-bridge"})[family])
+    options = {"assignment": "pinned", "routing": "tree"} if family == "routeros" else {}
+    texts = pipeline.plan(fabric, ROOT / "templates", **options)[2]
+    texts = {name: with_lines(family, text, RINGS[family]) for name, text in texts.items()}
+    proof = pipeline.prove(fabric, texts, None, whole=True)[1]
+    assert [each.vlan for each in proof.latent] == [7]
 
 
 # Lines of a first login that are typed outside of configuration, or that a console evaluates: no text has them.

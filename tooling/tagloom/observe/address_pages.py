@@ -23,11 +23,11 @@ _COLONS = r"(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}"
 _MAC = re.compile(
     rf"(?<!\S)(?:([0-9A-Fa-f]{{2}}:[0-9A-Fa-f]{{2}}):)?({_COLONS}|(?:[0-9A-Fa-f]{{4}}[.-]){{2}}[0-9A-Fa-f]{{4}})(?!\S)"
 )
-_VLAN = re.compile(r"(\d{1,4})(?:/\S*)?")  # Huawei: VLAN/VSI/BD
+_VLAN = re.compile(r"(\d{1,4})(?:/\S*|\([A-Z]\))?")  # Huawei: VLAN/VSI/BD; SG300: an internal one is marked
 _HEAD = re.compile(r"\bVLAN\b.*\bMAC Addr|\bMAC Addr(?:ess)?\b.*\bVLAN\b", re.IGNORECASE)
 _TOTAL = re.compile(
     r"Total mac addresses for this criterion: *(\d{1,7})|Total items displayed *= *(\d{1,7})"
-    r"|(\d{1,7}) mac address(?:es|\(es\))? found",
+    r"|(\d{1,7}) mac address(?:es|\(es\))? found|Total matching items[^=]{0,40}displayed *= *(\d{1,7})",
     re.IGNORECASE,
 )
 _LEARNT = {"dynamic", "learned", "learnt"}
@@ -192,6 +192,6 @@ def _bridge_row(platform: Platform, row: dict[str, Any]) -> tuple[tuple[int, int
     """Return a row's VLAN and address, and its port, 0 where that is an aggregate or a tunnel; None if unread."""
     name, vlan, mac = str(row.get("ifname")), row.get("vlan", NO_VLAN), str(row.get("mac"))
     port = platform.port_number(name) or (0 if _ELSEWHERE.fullmatch(name) else None)
-    if port is None or not isinstance(vlan, int) or not re.fullmatch(_COLONS, mac):
+    if port is None or type(vlan) is not int or not re.fullmatch(_COLONS, mac):
         return None
     return (vlan, parse_mac(mac)), port

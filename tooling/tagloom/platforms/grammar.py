@@ -101,11 +101,15 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Banner:
-    """Text for people that a line begins: the mark that ends it, a whole `line` or not, and the text so far."""
+    """Text for people that a line begins: the mark that ends it, a whole `line` or not, and the text so far.
+
+    `body` is what its other lines look like.
+    """
 
     end: str
     text: str
     line: bool
+    body: re.Pattern[str]
 
 
 EXIT = Line("exit", ContextKind.CONFIG, True, "confirmed")
@@ -238,7 +242,9 @@ class Grammar:
         self.foreign_blocks = tuple(f"{words} " for words in self._data["foreign_blocks"])
         self.error_pattern: str = _error_pattern()
         banners = [each if isinstance(each, dict) else {"begins": each} for each in self._data.get("banners", ())]
-        self._banners = [(re.compile(each["begins"]), each.get("ends", "")) for each in banners]
+        self._banners = [
+            (re.compile(each["begins"]), each.get("ends", ""), re.compile(each.get("body", ".*"))) for each in banners
+        ]
         self._idle = [(row["given"], re.compile("|".join(row["lines"]))) for row in self._data.get("idle", ())]
         self._is_error = re.compile(self.error_pattern, re.MULTILINE).search
         self._foreign = {ContextKind(k): tuple(f"{w} " for w in words) for k, words in self._data["foreign"].items()}
@@ -332,9 +338,10 @@ class Grammar:
 
     def banner_of(self, line: str) -> Banner | None:
         """Return what ends the text that a line begins, None for a line that begins none."""
-        for begins, ends in self._banners:
+        for begins, ends, body in self._banners:
             if found := begins.fullmatch(line):
-                return Banner(ends, "", line=True) if ends else Banner(found["end"], found["text"], line=False)
+                end, text = (ends, "") if ends else (found["end"], found["text"])
+                return Banner(end, text, line=bool(ends), body=body)
         return None
 
     def without_idle(self, lines: list[str]) -> list[str]:

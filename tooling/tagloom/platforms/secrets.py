@@ -28,14 +28,17 @@ _QUOTED = r'"(?:\\[\s\S]|[^"\\\n])*+"|\'[^\'\n]*+\''
 _WORD = re.compile(
     rf"(?:%\^%#|%@%@|%\$%\$|@%@%)\S*+|{_QUOTED}"  # Huawei's ciphers may hold quotes
     rf"|[^\s=\"']++=(?:\\\r?\n[ \t]*+)?[^\s\"']*+(?:{_QUOTED})[^\s\"']*+"
-    r"|[^\s=\"']++=\\\r?\n[ \t]*+\S++|\S++"
+    r"|[^\s=\"']++=(?:[^\s\"'\\]*+\\\r?\n[ \t]*+)++[^\s\"'\\]++|\S++"
 )
 _PAIR = re.compile(r"([^=:]*[^=:\s])[=:](?:\\\r?\n[ \t]*+)?(.+)", re.DOTALL)
 _PARTS = re.compile(r"[^A-Za-z0-9]+")
 _LONGEST_KNOWN = 60  # characters of a word that is compared with those that are known
 
 # Parts of words that a secret follows, and those after which at least one word is a secret.
-_STRONG = re.compile(r"\w*(?:passw(?:or)?d|passphrase|secret|community|psk|phrase|pwd)|\w*key(?:string)?s?|pass")
+_STRONG = re.compile(
+    r"\w*(?:passw(?:or)?d|passphrase|secret|community6?|psk|phrase|pwd)|\w*key(?:string)?s?"
+    r"|pass?(?:wo?r?)?|secre?|commu?n?i?t?|ciphe?"  # as consoles take them, too
+)
 _BEFORE = re.compile(
     rf"{_STRONG.pattern}|\w*(?:cipher|encrypt(?:ed|ion)?|auth|credentials?|digest)|auth(?:entication|enticate)"
     r"|\w*key\d+|priv|privacy|md5|sha\d{1,3}|securityname|cak|ckn|aead|enc|token|communities|\w*passw(?:or)?d\w*"
@@ -117,7 +120,13 @@ _PORTS = frozenset(("49", "1645", "1646", "1812", "1813"))
 # Whatever stands before it: a cipher of Huawei's, a hash, the password within an address.
 _SELF_EVIDENT = re.compile(
     r"(?P<cipher>%\^%#.*%\^%#|%@%@.*%@%@|%\$%\$.*%\$%\$|@%@%.*@%@%)|(?P<hash>[\"']?\$\w{1,3}\$\S+)"
-    r"|[a-z][a-z0-9+]{1,15}://[^/\s:@]{0,200}:(?P<password>[^@\s]{1,200})@",
+    r"|[a-z][a-z0-9+]{1,15}://[^/\s:@]{0,200}:(?P<password>[^@\s]{1,200})@"
+    r"|[?&,;][\w-]{0,40}(?:passw(?:or)?d|passphrase|token|secret|psk|apikey|api_key)=(?P<option>[^,&;\s\"'\\]{1,200})"
+    r"|\bcurl\b[^\n]{0,400}?\s(?:-u|--user)[ =]+[\"']?[^\s:]{1,100}:(?P<login>[^\s\"']{1,200})"
+    r"|\b(?:Bearer|Basic)[ ]+(?P<bearer>[\w.~+/=-]{1,2000})"
+    r"|:(?:local|global|set)[ ]+\w{0,40}(?:pw|pass|secret|key|token|psk)\w{0,40}[ ]+\\?[\"']?"
+    r"(?P<variable>[^\s\"'\\;]{1,200})"
+    r"|<(?:\w{1,40}:)?[\w-]{0,40}(?:password|passphrase|secret|key|community)[\w-]{0,40}>(?P<element>[^<]{1,400})<",
     re.DOTALL | re.IGNORECASE,
 )
 # Lines in which a secret has a place and no word before it: how many words are shown from where this ends.
@@ -126,19 +135,29 @@ _PLACES = (
     (re.compile(r"(?:snmp-server )?snmptrap ", re.IGNORECASE), 0),
     (re.compile(r"(?:trap2?sink|informsink|createUser)(?: -e \S+)? ", re.IGNORECASE), 1),
     (re.compile(r"com2sec6? ", re.IGNORECASE), 2),
-    (re.compile(r"trapsess .*?-c "), 0),
+    (re.compile(r"(?:trapsess|proxy|snmp\w+) .{0,400}?-[cAXxax] "), 0),
+    (re.compile(r"usmUser "), 0),
+    (re.compile(r"r[ow]community6? "), 0),
+    (re.compile(r"snmp-agent usm-user v(?:1|2c) ", re.IGNORECASE), 0),
+    (re.compile(r"snmp-[a-z]{3,} com[a-z]{0,2} ", re.IGNORECASE), 0),
+    (re.compile(r"(?:radius|tac)[\w-]* (?:\S+ ){0,20}?ke? ", re.IGNORECASE), 0),
     (re.compile(r"(?:useradd|usermod|sshpass) .{0,400}?-p "), 0),
 )
 _VERSIONS = _words("1 2 3")
-_CHPASSWD = re.compile(r"\b(?:printf '%s\\n'|echo) ['\"]?[a-z_][\w-]{0,31}:(?P<password>\S{1,200}) \| chpasswd")
+# What a shell pipes into a program that takes a secret, or writes to a file of one.
+_PIPED = re.compile(
+    r"\b(?:printf|echo)(?: -[neE]+)?(?: '%s\\n')? ['\"]?(?:[a-z_][\w-]{0,31}:)?(?P<piped>[^\s'\"\\]{1,200})"
+    r"[^|>\n]{0,20}"
+    r"(?:\| *(?:sudo )?(?:chpasswd|passwd|wg|openssl|cryptsetup)\b|> *\S{0,200}(?:key|secret|passw|psk))"
+)
 _COMMUNITY_MENU = re.compile(r"/snmp community\b")
 # Bodies over several lines: what opens one, what ends it.
 _PEM = re.compile(r"----[- ]BEGIN [\w -]{1,60}----")
 _PEM_END = re.compile(r"----[- ]END [\w -]{1,60}----")
-_PEM_LINE = re.compile(r"[\w+/=]*|<hidden>|[\w-]+: .*")
+_PEM_LINE = re.compile(r"[\w+/=]*\\?|<hidden>|[\w-]+: .*")
 _BODY = re.compile(
     r"certificate (?:(?:ca|self-signed) )?[0-9A-Fa-f]+|(?:\S+ )*(?:public-)?key-code begin"
-    r"|(?:\S+ )*(?:key-string|private-key)",
+    r"|(?:\S+ )*(?:key-string|private-key)|chpasswd <<-?['\"]?\w+['\"]?",
     re.IGNORECASE,
 )
 _BODY_ENDS = frozenset(("quit", "exit", "end", "!", "#", ".", "", "public-key-code end", "key-code end"))
@@ -149,8 +168,9 @@ _LONG_DUMP = re.compile(
 
 # Without one of these a line holds nothing of the above: most lines of a large configuration are static entries.
 _HINTS = (
-    *("pass", "pwd", "key", "secret", "communit", "psk", "phrase", "cipher", "encrypt", "auth", "credential", "digest"),
+    *("pas", "pw", "key", "sec", "com", "psk", "phrase", "ciph", "encrypt", "auth", "credential", "digest"),
     *("priv", "md5", "sha", "securityname", "cak", "ckn", "aead", "enc", "token", "snmp", "trap", "sink", "com2sec"),
+    *("radius", "tac", "proxy", "usmuser", "curl", "bearer", "basic", "echo", "printf"),
     *("createuser", "useradd", "usermod", "certificate", "----", "%", "$", "://"),
 )
 
@@ -231,6 +251,9 @@ def _places(text: str) -> list[tuple[int, int]]:
         if not menu and not any(map(words.lower().__contains__, _HINTS)):
             continue
         pem = bool(_PEM.match(words))
+        if pem and "\n" in words:  # a backslash joins its body to it
+            found.append((start + words.index("\n") + 1, start + len(words)))
+            pem = not _PEM_END.search(words)
         body = bool(_BODY.fullmatch(words))
         if not (pem or body or _PEM_END.match(words)):
             found += _places_of(words, start, menu=menu)
@@ -245,7 +268,7 @@ def _places(text: str) -> list[tuple[int, int]]:
 
 def _places_of(line: str, start: int, *, menu: bool = False) -> Iterator[tuple[int, int]]:
     """Find the secrets of one line that begins at `start`; `menu` says that it is of RouterOS's SNMP communities."""
-    for found in (*_SELF_EVIDENT.finditer(line), *_CHPASSWD.finditer(line)):
+    for found in (*_SELF_EVIDENT.finditer(line), *_PIPED.finditer(line)):
         at = found.lastgroup or 0
         yield start + found.start(at), start + found.end(at)
     words = [_Word(found[0], start + found.start()) for found in _WORD.finditer(line)]

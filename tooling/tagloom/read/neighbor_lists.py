@@ -14,7 +14,8 @@ from tagloom.units import is_host_address, parse_mac
 if TYPE_CHECKING:
     from tagloom.read.host_rows import Rows
 
-_MAC = re.compile(r"(?:[0-9A-Fa-f]{1,2}[:-]){5}[0-9A-Fa-f]{1,2}|(?:[0-9A-Fa-f]{4}\.){2}[0-9A-Fa-f]{4}")
+_MAC = re.compile(r"(?:[0-9A-Fa-f]{1,2}[:-]){5}[0-9A-Fa-f]{1,2}|(?:[0-9A-Fa-f]{4}[.-]){2}[0-9A-Fa-f]{4}")
+_SILENT = {"FAILED", "INCOMPLETE", "(incomplete)"}
 _LONGEST_LINE = 10_000
 _SHOWN = re.compile(r"dhcp\.([^.=]+)(?:\.(name|mac))?=(.*)")
 
@@ -35,9 +36,9 @@ def read_arp(text: str, rows: Rows) -> None:
         mac = next((word for word in words if _MAC.fullmatch(word)), "")
         before = words[: words.index(mac)] if mac else []
         address = next((word for word in before if _is_address(word)), "")
-        if not mac or not is_host_address(parse_mac(_padded(mac))):
+        if not mac or not _SILENT.isdisjoint(words) or not is_host_address(parse_mac(_padded(mac))):
             continue  # a heading, a neighbor that did not answer, a group's address
-        named = before[:1] not in ([], ["?"], ["Internet"], [address])
+        named = before[:1] not in ([], ["?"], ["Internet"], [address]) and not before[0].isdigit()
         if not named and not address:
             rows.find(number, "a name or an IP address before a MAC address (arp)", line.strip())
             continue
@@ -46,7 +47,8 @@ def read_arp(text: str, rows: Rows) -> None:
 
 def _padded(mac: str) -> str:
     """Return an address with two digits in each part, as BSD's arp leaves zeros out."""
-    return ":".join(part.zfill(2) for part in re.split("[:-]", mac)) if "." not in mac else mac
+    parts = re.split("[.:-]", mac)
+    return mac.replace("-", ".") if len(parts) == 3 else ":".join(part.zfill(2) for part in parts)
 
 
 def _is_address(word: str) -> bool:

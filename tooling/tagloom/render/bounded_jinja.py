@@ -316,6 +316,11 @@ class _Metering(NodeTransformer):
         node.body.insert(0, nodes.ExprStmt(counted, lineno=node.lineno))
         return node
 
+    def _slicing(self, node: nodes.Getitem) -> nodes.Node:
+        """Take the units of a part of a text or list."""
+        self.generic_visit(node)
+        return _filtered(node, _METERED) if isinstance(node.arg, nodes.Slice) else node
+
     def _concatenating(self, node: nodes.Concat) -> nodes.Node:
         """Join texts by a filter that foresees how long they are together."""
         self.generic_visit(node)
@@ -331,7 +336,7 @@ class _Metering(NodeTransformer):
 
     # Jinja's names: visit_ and the class of the nodes.
     visit_For = visit_Macro = visit_CallBlock = visit_FilterBlock = visit_Block = visit_Template = _ticking  # noqa: N815
-    visit_Concat, visit_Compare = _concatenating, _comparing  # noqa: N815
+    visit_Concat, visit_Compare, visit_Getitem = _concatenating, _comparing, _slicing  # noqa: N815
 
 
 class BoundedEnvironment(ImmutableSandboxedEnvironment):

@@ -118,10 +118,14 @@ def _without_own_name(lines: list[str]) -> list[str]:
 
 @dataclass(slots=True)
 class _Banner:
-    """Text for people over several lines: the mark that ends it, whether that is a whole line, its lines so far."""
+    """Text for people over several lines: the mark that ends it, whether that is a whole line, its lines so far.
+
+    `body` is what its lines look like.
+    """
 
     end: str
     line: bool
+    body: re.Pattern[str]
     lines: list[tuple[int, str]] = field(default_factory=list)
 
     def named(self) -> list[UnknownLine]:
@@ -229,18 +233,21 @@ class _Reader:
 
     def _is_for_people(self, number: int, line: str) -> bool:
         """Return whether a line is of a banner, which it may begin, and read it as that."""
-        if self._banner is not None:
-            self._go_on_with_banner(number, line, line)
-            return True
+        if (banner := self._banner) is not None:
+            if line == banner.end or banner.body.fullmatch(line):
+                self._go_on_with_banner(number, line, line)
+                return True
+            self._banner = None  # no such text: a line of the switch's own stands in it
+            self.foreign.extend(banner.named())
         grammar, inside = self.interpreter.grammar, self._passing or self.interpreter.context is not CONFIG
-        banner = grammar.banner_of(line) if self._ended or not inside or grammar.falls_through is None else None
-        if banner is None:
+        begun = grammar.banner_of(line) if self._ended or not inside or grammar.falls_through is None else None
+        if begun is None:
             return False
         if self._passing:
             self._begin()
-        self._banner = _Banner(banner.end, banner.line)
-        if not banner.line:
-            self._go_on_with_banner(number, line, banner.text)
+        self._banner = _Banner(begun.end, begun.line, begun.body)
+        if not begun.line:
+            self._go_on_with_banner(number, line, begun.text)
         else:
             self._banner.lines.append((number, line))
         return True

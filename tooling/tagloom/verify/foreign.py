@@ -81,21 +81,18 @@ def foreign_frames_and_rings(
 
     `addresses` are the (switch name, VLAN id) of the switches' own addresses, beside those of in-band management. A
     switch sends by itself in the VLAN of such an address, so a ring that its frames reach storms; any other is latent.
-    VLAN 1 counts as unmanaged, and so do the VLANs of hosts that tagloom did not make, where no host's frames come.
+    All VLANs count as unmanaged where no host's frames come, also those that bear tagloom's name.
     """
     found = foreign_frames(model, state)
-    owned = {vlan for held in state.values() for vlan in held.owned_vlans}
-    loose = {vlan for held in state.values() for vlan in held.vlans.tolist()} - owned
-    mine = np.isin(model.node_vlan[model.egress_node], sorted(loose))
-    if not mine.any():
+    every = np.ones(len(model.egress_node), np.bool_)
+    if not len(every):
         return found
-    every = np.ones(len(mine), np.bool_)
-    before, after, _ = model.followed(every, np.flatnonzero(mine))
-    inside = on_cycles(len(mine), before, after)
+    before, after, _ = model.followed(every, np.arange(len(every)))
+    inside = on_cycles(len(every), before, after)
     before, after = before[inside], after[inside]
     sources = np.concatenate([_entered(model, state), model.inject])
     entered = model.followed(every, np.flatnonzero(np.isin(model.egress_node, sources)))[2]
-    on_ring = before[~_spanned(model, state)[before] & mine[before] & ~entered[before]]
+    on_ring = before[~_spanned(model, state)[before] & ~entered[before]]
     if not len(on_ring):
         return found
     fabric = model.fabric
@@ -110,10 +107,10 @@ def foreign_frames_and_rings(
         ring = on_ring[vlans == vlan]
         reached = ring[sent[ring]]
         if len(reached) and not found.storm:
-            found.storm = shortest_through(len(mine), before, after, int(reached.min()))
+            found.storm = shortest_through(len(every), before, after, int(reached.min()))
             found.by_switch = True
         elif not len(reached):
-            found.latent[vlan] = shortest_through(len(mine), before, after, int(ring.min()))
+            found.latent[vlan] = shortest_through(len(every), before, after, int(ring.min()))
     return found
 
 
