@@ -184,7 +184,8 @@ class _Reader:
         if self.place == "outside":
             self.place = "config"  # an exit too many
             self.switch.misplaced.append(line)
-        if self.place != "config":
+        vlan = re.fullmatch(r"vlan ([\d,-]+)", line) if self.switch.family == "fastpath" else None
+        if self.place != "config" and not (vlan and self.place == "vlans"):  # OS6 prints one list on several lines
             return False
         if line == "vlan database":
             self.place = "vlan database"
@@ -194,8 +195,8 @@ class _Reader:
             self.named, self.place = interfaces(match[1]), "interface"
             if len(self.named) > 1 and " range " not in line:
                 raise ValueError(line)
-        elif self.switch.family == "fastpath" and (match := re.fullmatch(r"vlan ([\d,-]+)", line)):
-            self.vlans, self.place = vlan_numbers(match[1], last), "interface vlan"  # OS6: creates, and enters
+        elif vlan:
+            self.vlans, self.place = vlan_numbers(vlan[1], last), "vlans"  # OS6: creates, and enters
             self.switch.vlans.update(self.vlans)
         else:
             return False
@@ -206,7 +207,7 @@ class _Reader:
             return self._of_the_switch(line)
         if self.place == "vlan database":
             return self._of_the_database(line)
-        if self.place == "interface vlan":
+        if self.place in ("interface vlan", "vlans"):
             return self._of_a_vlan(line)
         return self.place == "interface" and self._of_ports(line)
 

@@ -78,7 +78,8 @@ def compare(fabric, texts, family):
     for kind in ("unclear", "refused", "loose"):
         if why := getattr(seen, kind):
             return kind, [f"proven, although {kind}: {why[0]}"] if proof.proven else []
-    if proof.unknown_lines or any(f.expected.startswith("a line ") for f in proof.findings):
+    of_ports = any(f.where.endswith(": model") for f in proof.findings)  # those of a stack that the fabric file lacks
+    if of_ports or proof.unknown_lines or any(f.expected.startswith("a line ") for f in proof.findings):
         return "not read", []  # tagloom names lines that it does not take
     if not proof.paste_order and not proof.proven:
         return "no order", []  # tagloom names lines that the switch does not take where they stand
