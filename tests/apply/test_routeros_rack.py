@@ -13,7 +13,7 @@ from tagloom.errors import DeviceError
 from tagloom.lab import process
 from tagloom.lab.device import Quirks
 from tagloom.lab.manners import MANNERS
-from tagloom.observe.address_pages import learnt_on_page
+from tagloom.observe.address_pages import address_page
 from tagloom.platforms import load
 from tagloom.render import parse_configuration
 from thinned import few
@@ -209,7 +209,7 @@ def test_a_console_is_talked_to_whatever_it_greets_with(ring, name):
         with ring.connection("s0") as console:
             assert console.running_configuration().startswith("# ")
             assert console.identity().count("board-name: CRS326-24G-2S+") == 1
-            assert learnt_on_page(CRS, console.address_table()) == {}
+            assert address_page(CRS, console.address_table()).learned == {}
             with pytest.raises(DeviceError, match="no such item"):
                 console.send(["/interface bridge vlan remove [ find bridge=tagloom vlan-ids=7 ]"])
     finally:

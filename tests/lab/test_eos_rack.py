@@ -11,7 +11,7 @@ from tagloom.adapters.ssh import Access, SshSwitch
 from tagloom.cli import main
 from tagloom.errors import DeviceError
 from tagloom.lab import process
-from tagloom.observe.address_pages import learnt_on_page
+from tagloom.observe.address_pages import address_page
 from tagloom.platforms import load
 from tagloom.read import read_fabric
 from tagloom.render import parse_configuration
@@ -215,7 +215,7 @@ def test_a_session_moves_between_modes_and_names_what_is_refused(rack, echo):
             console.send(["mac address-table static"])
         assert console.mode == ""
         assert "DCS-7010T-48" in console.identity()
-        assert learnt_on_page(load(MODEL), console.address_table()) == {}
+        assert address_page(load(MODEL), console.address_table()).learned == {}
 
 
 @pytest.mark.usefixtures("rack")

@@ -6,7 +6,7 @@ import pytest
 
 from fabrics import ROOT, make_fabric
 from judges.shows import read_addresses
-from tagloom.observe.address_pages import NO_VLAN, address_page, learnt_on_page
+from tagloom.observe.address_pages import NO_VLAN, address_page
 from tagloom.observe.addresses import learn
 from tagloom.observe.objects import COLUMNS
 from tagloom.platforms import load
@@ -31,7 +31,7 @@ def test_learnt_rows_of_real_pages_are_those_of_the_second_reader(model, name):
         if row.kind == "dynamic" and platform.port_number(row.port)
     }
     assert theirs
-    assert learnt_on_page(platform, text) == theirs
+    assert address_page(platform, text).learned == theirs
 
 
 def test_static_and_management_rows_are_passed_over_and_another_page_is_none():
@@ -41,8 +41,8 @@ def test_static_and_management_rows_are_passed_over_and_another_page_is_none():
         "  1        00:1e:c9:00:00:06    0     self\n  1        00:1e:c9:00:00:07    g99    dynamic\n"
     )
     platform = load("powerconnect-5324")
-    assert learnt_on_page(platform, page) == {(100, 0x001E_C900_0005): 4}
-    assert learnt_on_page(platform, "% Unrecognized command\n") is None
+    assert address_page(platform, page).learned == {(100, 0x001E_C900_0005): 4}
+    assert address_page(platform, "% Unrecognized command\n") is None
 
 
 def test_a_bridge_shows_what_nobody_pinned():
@@ -52,8 +52,8 @@ def test_a_bridge_shows_what_nobody_pinned():
         {"mac": "33:33:00:00:00:01", "ifname": "eth0", "flags": ["self"], "state": "permanent"},
         "odd",
     ]
-    assert learnt_on_page(load("linux-bridge"), json.dumps(rows)) == {(100, 0x001E_C900_0005): 4}
-    assert learnt_on_page(load("linux-bridge"), "not JSON") is None
+    assert address_page(load("linux-bridge"), json.dumps(rows)).learned == {(100, 0x001E_C900_0005): 4}
+    assert address_page(load("linux-bridge"), "not JSON") is None
 
 
 X = 0x021E_C900_0000  # 02:1e:c9:00:00:00

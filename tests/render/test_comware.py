@@ -5,7 +5,7 @@ import pytest
 from fabrics import ROOT, make_fabric
 from tagloom.cli import main
 from tagloom.errors import InputError, PlanError
-from tagloom.observe.address_pages import learnt_on_page
+from tagloom.observe.address_pages import address_page
 from tagloom.pipeline import plan
 from tagloom.platforms import load
 from tagloom.platforms.grammar import Context, ContextKind, Grammar
@@ -227,8 +227,8 @@ def test_the_page_of_addresses_is_read_for_what_was_learned_alone():
         "000f-e235-abcd   10         Static           GE1/0/3                  N\n"
         "000f-e235-abce   10         Learned          GE9/9/9                  Y\n"
     )
-    assert learnt_on_page(COMWARE, page) == {(1, 0x000FE235DC71): 25}
-    assert learnt_on_page(COMWARE, "no table") is None
+    assert address_page(COMWARE, page).learned == {(1, 0x000FE235DC71): 25}
+    assert address_page(COMWARE, "no table") is None
 
 
 def test_site_lines_are_refused_with_the_reason(tmp_path, monkeypatch, capsys):

@@ -5,7 +5,7 @@ import pytest
 from fabrics import ROOT, make_fabric
 from tagloom.cli import main
 from tagloom.errors import InputError, PlanError, UnwritableError
-from tagloom.observe.address_pages import learnt_on_page
+from tagloom.observe.address_pages import address_page
 from tagloom.pipeline import plan
 from tagloom.platforms import load
 from tagloom.platforms.detect import by_text
@@ -225,7 +225,7 @@ def test_the_page_of_addresses_is_read_for_what_was_learned_alone():
         "1199    021c.7317.766b    DYNAMIC     Et52/4     2       3:27:53 ago\n"
         "Total Mac Addresses for this criterion: 4\n"
     )
-    assert learnt_on_page(EOS, page) == {(112, 0x001C73C0C616): 5, (1199, 0x021C7317766B): 64}
+    assert address_page(EOS, page).learned == {(112, 0x001C73C0C616): 5, (1199, 0x021C7317766B): 64}
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from fabrics import ROOT, make_fabric
 from tagloom.cli import main
 from tagloom.errors import InputError, PlanError
-from tagloom.observe.address_pages import learnt_on_page
+from tagloom.observe.address_pages import address_page
 from tagloom.pipeline import plan
 from tagloom.platforms import load
 from tagloom.platforms.grammar import Context, ContextKind, Grammar
@@ -198,9 +198,9 @@ def test_the_page_of_addresses_is_read_for_what_was_learned_alone():
         "b8d6-f6ff-739c 10/-/-                            GE0/0/1             static\n"
         "b8d6-f6ff-739d 10/-/-                            GE9/9/9             dynamic\n"
     )
-    assert learnt_on_page(HUAWEI, page) == {(10, 0xB8D6F6FF7390): 25, (10, 0xB8D6F6FF739B): 1}
-    assert learnt_on_page(HUAWEI, page.replace("/-/-", "/-  ").replace("/BD", "   ")) != {}
-    assert learnt_on_page(HUAWEI, "no table") is None
+    assert address_page(HUAWEI, page).learned == {(10, 0xB8D6F6FF7390): 25, (10, 0xB8D6F6FF739B): 1}
+    assert address_page(HUAWEI, page.replace("/-/-", "/-  ").replace("/BD", "   ")).learned != {}
+    assert address_page(HUAWEI, "no table") is None
 
 
 @pytest.mark.kernel

@@ -32,6 +32,11 @@ class Finding:
         return {"where": self.where, "expected": self.expected, "actual": self.actual}
 
 
+def one_line(error: Exception) -> str:
+    """Return an error's text on one line."""
+    return str(error).replace("\n", "; ")
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return a suggestion for the end of what is expected, or nothing where no known word is near.
 

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from tagloom.errors import DeviceError, InputError, PlanError, TagloomError
+from tagloom.errors import DeviceError, InputError, PlanError, TagloomError, one_line
 from tagloom.observe import PORTS, busiest_link, observe_all
 from tagloom.operate import apply, confirming, prepare, waves
 from tagloom.operate.repair_runs import protection_applied, what_runs
@@ -187,7 +187,7 @@ class TimetableController:
             except (TagloomError, OSError) as error:
                 if once:
                     raise
-                self._failed(str(error).replace("\n", "; "))
+                self._failed(one_line(error))
             if self.backups is not None and not self.ending:
                 self.backups.look(self.clock.now())
             if once or self.ending:
@@ -281,7 +281,7 @@ class TimetableController:
             away = self.repairs is not None and self.repairs.look()
             load = self._look() if self.probe is not None and not away else None
         except (TagloomError, OSError) as error:
-            self._saw(str(error).replace("\n", "; "))
+            self._saw(one_line(error))
             with contextlib.suppress(TagloomError, OSError):
                 self._status(self.clock.now(), due(self.table, self.clock.now()), None, 0)
             raise
@@ -389,7 +389,7 @@ class TimetableController:
             switches, stopped = self._lead(fabric, regulated)
         except (TagloomError, OSError) as error:
             self._may_lack |= before | lacks
-            self._failed(str(error).replace("\n", "; "), names)
+            self._failed(one_line(error), names)
             raise
         if stopped:
             self._note("stopped", names, "asked to end between two waves")
@@ -420,13 +420,13 @@ class TimetableController:
         try:
             switches, stopped = self._lead(self.fabric, None, woven, directory)
         except (PlanError, InputError) as error:
-            refused = str(error).replace("\n", "; ")
+            refused = one_line(error)
             watch.failed(refused)
             self._note("reweave-refused", (ALL_ON,), refused)
             self.tell(self.clock.now(), f"paths stay: {refused}")
             return
         except (TagloomError, OSError) as error:
-            watch.failed(str(error).replace("\n", "; "))
+            watch.failed(one_line(error))
             self._failed(watch.status.why, (ALL_ON,), "reweave-failed")
             raise
         if stopped:
@@ -445,7 +445,7 @@ class TimetableController:
         try:
             return read_woven(self.home / self._standing.woven)
         except (InputError, PlanError) as error:
-            said = str(error).replace("\n", "; ")
+            said = one_line(error)
             self.tell(self.clock.now(), f"paths woven for measured traffic cannot be read again: {said}")
             return None
 

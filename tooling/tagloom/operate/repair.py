@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tagloom.apply.run_states import DONE
@@ -30,7 +31,7 @@ from tagloom.route.detours import trees_beside
 from tagloom.verify import dependencies, working_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     import numpy as np
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.routes import Routes
     from tagloom.records.switch_state import FabricState
+
+    KnownWaves = Callable[[int], ReadyWaves | None]
 
 FINISHED = "a change that had broken off is finished"
 ROUNDS = 3  # repairs one after the other: what a repair counts on may die while it is under way
@@ -168,9 +171,7 @@ def repair(
             break
         if context.direct is None:
             context.ansible.start()  # it takes a second, in which the plan is made
-        beyond = (
-            bool(done.means) and not found.to_do
-        )  # a detour was just taken; the pairs that it leaves may have to wait
+        beyond = bool(done.means) and not found.to_do  # a detour was taken; the pairs that it leaves may have to wait
         try:
             acted = _act(context, found, options, at_once)
         except PlanError:
@@ -279,19 +280,17 @@ def _way_home(found: Assessment, templates: Path) -> ReadyWaves | None:
 
 
 def _by_known_waves(
-    context: ApplyContext, found: Assessment, options: RepairOptions, at_once: AtOnce | None, *, partly: bool = False
+    context: ApplyContext, found: Assessment, options: RepairOptions, known: KnownWaves, *, partly: bool = False
 ) -> _Done | None:
     """Take a detour, a spare, or the way home from a detour round a switch, or only look at it; None if none will do.
 
-    They must restore all pairs, or with `partly` some. Waves go to the switches that they change, and no others are
-    read: these must hold what the last run has left there. What may have changed on others by hand is for the regular
-    look, which follows if this does not do.
+    They must restore all pairs, or with `partly` some. `known` returns the waves of a known way by its place, None if
+    they do not prove. Waves go to the switches that they change, and no others are read: these must hold what the last
+    run has left there. What was changed manually on others is for the regular look, which follows if this does not do.
     """
     runs, templates = found.runs, context.site.share / "templates"
-    for way in found.known_ways:
-        assert way.known is not None  # noqa: S101 - known ways are
-        ready = at_once.ready_for(runs, way) if at_once is not None else None
-        wave = ready or waves_around(runs, way.wanted.fabric, way.known, templates)
+    for at, way in enumerate(found.known_ways):
+        wave = known(at)
         if wave is None or wave.complete == partly:
             continue
         under_pinned = found.dead.switches and runs.home.assignment == "pinned"
@@ -403,7 +402,15 @@ def _act(context: ApplyContext, found: Assessment, options: RepairOptions, at_on
         return done
     if not options.propose:
         _keep_home(context, found.runs)
-    if (done := _by_known_waves(context, found, options, at_once)) is not None:
+
+    @cache
+    def known(at: int) -> ReadyWaves | None:
+        way = found.known_ways[at]
+        assert way.known is not None  # noqa: S101 - known ways are
+        ready = at_once.ready_for(found.runs, way) if at_once is not None else None
+        return ready or waves_around(found.runs, way.wanted.fabric, way.known, context.site.share / "templates")
+
+    if (done := _by_known_waves(context, found, options, known)) is not None:
         return done
     tried: list[tuple[Way, _Done]] = []
     refused: list[PlanError] = []
@@ -419,7 +426,7 @@ def _act(context: ApplyContext, found: Assessment, options: RepairOptions, at_on
         if led is not None:
             tried.append((way, led))
     if not (tried and options.allow_interrupt):
-        done = _by_known_waves(context, found, options, at_once, partly=True)
+        done = _by_known_waves(context, found, options, known, partly=True)
         if done is not None:
             return done
     if not tried:

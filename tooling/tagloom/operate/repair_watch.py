@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tagloom.apply.abort import JOURNAL, at_work
-from tagloom.errors import TagloomError
+from tagloom.errors import TagloomError, one_line
 from tagloom.operate.one_way_links import OneWayLinks
 from tagloom.operate.repair import AtOnce, RepairOptions, repair, waves_around
 from tagloom.operate.repair_detour import dead_for
@@ -108,7 +108,7 @@ class RepairWatch:
                 return False
             found = self._notified_of(runs) or assess(runs, self.whole, self._look_at_all, self.hold_seconds)
         except (TagloomError, OSError) as error:
-            self.trouble = _one_line(error)
+            self.trouble = one_line(error)
             self._say_once(f"not known what is dead: {self.trouble}")
             return self.status.away
         self._said = self.trouble = ""
@@ -224,7 +224,7 @@ class RepairWatch:
                 done = repair(context, self.whole, self._look_at_all, options, AtOnce(found, self._ready))
         except (TagloomError, OSError) as error:
             self.status = replace(self.status, failures=self.status.failures + 1)
-            self._announce("repair-failed", self._seen, _one_line(error))
+            self._announce("repair-failed", self._seen, one_line(error))
             return
         self._runs = None  # what runs is another thing now
         self._reported(done)
@@ -262,7 +262,3 @@ class RepairWatch:
         if text != self._said:
             self._said = text
             self.tell(text)
-
-
-def _one_line(error: Exception) -> str:
-    return str(error).replace("\n", "; ")

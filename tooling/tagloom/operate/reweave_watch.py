@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from tagloom.errors import PlanError, TagloomError
+from tagloom.errors import PlanError, TagloomError, one_line
 from tagloom.operate.repair_target import same_target
 from tagloom.operate.reweaving import possible, weave_for
 from tagloom.pipeline.forecasting import traffic_from
@@ -76,7 +76,7 @@ class ReweaveWatch:
         try:
             return self._decide(now, (first, seen), standing, wait)
         except (TagloomError, OSError) as error:
-            self._stay(str(error).replace("\n", "; "))
+            self._stay(one_line(error))
             return None
 
     def _decide(

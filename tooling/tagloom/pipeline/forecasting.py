@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
 from tagloom.apply.build import read_rollout
-from tagloom.errors import Finding, InputError, PlanError, TagloomError
+from tagloom.errors import Finding, InputError, PlanError, TagloomError, one_line
 from tagloom.observe.counted import counted
 from tagloom.pipeline.files import read_build
 from tagloom.predict.eee import POWERCONNECT_5548
@@ -214,7 +214,7 @@ def run_cell(cell: Cell) -> dict[str, Any]:
         )
         found = predict_build(build, Question(traffic, settings, eee))
     except TagloomError as error:
-        return row_of(cell, str(error).replace("\n", "; "))
+        return row_of(cell, one_line(error))
     figures = {key: getattr(found, key) for key in FIGURES}
     row = row_of(cell, "") | {key: figure and figure.value for key, figure in figures.items()}
     before, watts, base, seconds = (row[key] for key in FIGURES[:4])

@@ -44,7 +44,7 @@ def rollout_between(
 ) -> Rollout:
     """Order the change from one build to another; `allow_duplicates` permits repeated broadcasts meanwhile.
 
-    With `own_ids`, VLANs of a new fabric have the very ids of its build wherever those are free.
+    With `own_ids`, VLANs of a new fabric get the ids of its build if those are free.
 
     `running` is a directory of configurations read from the switches, in place of the old build's. Foreign
     configuration in them stays, except VLANs that would loop, which `foreign` "prune" prunes. Neither is for fabrics

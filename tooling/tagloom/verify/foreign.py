@@ -89,6 +89,8 @@ def foreign_frames_and_rings(
         return found
     before, after, _ = model.followed(every, np.arange(len(every)))
     inside = on_cycles(len(every), before, after)
+    if not inside.any():
+        return found
     before, after = before[inside], after[inside]
     sources = np.concatenate([_entered(model, state), model.inject])
     entered = model.followed(every, np.flatnonzero(np.isin(model.egress_node, sources)))[2]
