@@ -163,6 +163,16 @@ def test_a_rack_that_was_killed_is_noticed_and_replaced(tmp_path, ended):
     assert process.ping(tmp_path)["pairs"] == 0
 
 
+def test_a_new_rack_begins_without_the_runs_of_a_former_one(tmp_path, ended):
+    ended.append(tmp_path)
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs-1").mkdir()
+    (tmp_path / "runs" / "journal.db").write_text("of a former rack")
+    process.up(Order(fabric(1), TEMPLATES), tmp_path)
+    assert (tmp_path / "runs-2" / "journal.db").read_text() == "of a former rack"
+    assert not (tmp_path / "runs").exists()
+
+
 def test_a_rack_that_does_not_end_is_killed(tmp_path, monkeypatch):
     monkeypatch.setattr(process, "ANSWER_SECONDS", 0.2)
     monkeypatch.setattr(process, "STOP_SECONDS", 0.2)

@@ -170,10 +170,6 @@ class Operator:
             return [[*words, *shlex.split(advice)]]
         if advice == "rollout OLD NEW":
             return [["rollout", self.build, build, "-o", f"{build}-change"], ["apply", f"{build}-change"]]
-        if advice == "rollout --greenfield BUILD":
-            over, running = f"{build}-over", f"{build}-running"
-            read = ["adopt", "-o", f"{running}.yml", "--running", running, "--replace"]
-            return [read, ["rollout", "--greenfield", build, "--running", running, "-o", over], ["apply", over]]
         if advice == "plan --routing tree":
             tree = ran.replace(".yml", "-tree")
             again = ["plan", ran, "-o", tree, "--routing", "tree", "--previous", self.build]

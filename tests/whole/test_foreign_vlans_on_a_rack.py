@@ -176,7 +176,7 @@ def test_a_greenfield_prunes_by_its_first_wave_and_a_rollback_puts_all_back(term
     assert terminal.answer("apply", "r")["changed"] == list(NAMES)
     assert joined(terminal) == first
     assert terminal.answer("lab", "ping")["reached"] == 6
-    assert terminal.answer("rollback")["failed"] == []
+    assert terminal.answer("rollback", "--allow", "drain")["failed"] == []
     assert joined(terminal) == first
     assert states(terminal) == before
 

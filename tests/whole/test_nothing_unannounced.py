@@ -10,12 +10,12 @@ import pytest
 from command_line.terminal import Terminal, without_waits
 from tagloom.apply.playbook import ansible_environment
 from tagloom.lab import process
+from tagloom.rollout.back import CONVERGING_SECONDS
 from tagloom.share import share_directory
 
 pytestmark = pytest.mark.slow
 
 ALL = ["s0", "s1", "s2"]
-WITHOUT_A_CUT = "or without a cut, from spanning tree:"
 KEYS = ("hitless", "interrupted_pairs", "cut_off_pairs", "restored_pairs")
 
 
@@ -40,19 +40,68 @@ def seen(page):
     return [page[key] for key in KEYS]
 
 
-def test_a_first_push_needs_to_be_allowed_and_changes_between_builds_do_not(terminal):
+def test_a_first_push_finds_its_hitless_way_and_a_rollback_announces_the_way_back(terminal):
     before = process.configurations(terminal.rack)
+    page = terminal.answer("apply", "b", "--check")
+    assert (page["strategy"], page["rollback_possible"], *seen(page)) == ("greenfield", True, True, 0, 0, 0)
     shown = " ".join(terminal("apply", "b", "--check").split())
-    assert "NOT hitless: 6 of 6 pairs interrupted, about " in shown
-    assert "h0 -> h1" in shown
-    assert "next tagloom apply b --allow interrupt" in shown
-    page = terminal.answer("apply", "b", expect=1)
-    assert (seen(page), page["advice"]) == ([False, 6, 0, 0], ["--allow interrupt", "rollout --greenfield BUILD"])
-    assert (page["changed"], page["unchanged"], page["refused"], page["next"]) == (
-        *([], ALL, "pairs that work are cut off only with --allow interrupt"),
-        "tagloom apply b --allow interrupt",
-    )
+    assert "spanning tree ends, and its failover with it" in shown
+    assert shown.endswith("next tagloom apply b")
+    process.traffic(terminal.rack, "start")
+    page = terminal.answer("apply", "b")
+    assert (page["changed"], page["strategy"], *seen(page)) == (ALL, "greenfield", True, 0, 0, 0)
+    sent = process.traffic(terminal.rack, "report")
+    process.traffic(terminal.rack, "stop")
+    assert (sent["lost"], sent["storm"], sent["frames"] > 0) == (0, "", True)
+    page = terminal.answer("apply", "b")
+    assert (page["changed"], page["unchanged"], page["advice"], page["strategy"]) == ([], ALL, [], "")
+
+    page = terminal.answer("rollback", expect=1)
+    assert (page["advice"], page["interrupted_pairs"]) == (["--allow drain"], 6)
+    assert page["interrupted_seconds_max"] >= CONVERGING_SECONDS
+    assert "spanning tree comes on" in page["witness"]
+    assert terminal.answer("rollback", "--allow", "drain")["changed"] == ALL
     assert process.configurations(terminal.rack) == before
+
+
+def test_where_no_hitless_way_is_known_a_first_push_says_why_and_needs_to_be_allowed(terminal):
+    before = process.configurations(terminal.rack)
+    settings = terminal.rack / "snmp.yml"
+    kept = settings.read_text()
+    try:
+        settings.unlink()
+        page = terminal.answer("apply", "b", expect=1)
+        assert "SNMP, which is not set up" in page["no_hitless_way"]
+        settings.write_text(kept.replace("auth_password: ", "auth_password: not-"))
+        page = terminal.answer("apply", "b", expect=1)
+        assert "3 of 3 switches do not answer" in page["no_hitless_way"]
+    finally:
+        settings.write_text(kept)
+    terminal.type("s1", "interface ethernet g20", "switchport mode access", "exit", "no spanning-tree")
+    page = terminal.answer("apply", "b", "--check")
+    assert "a port or a switch is set otherwise" in page["no_hitless_way"]
+    terminal.type("s1", "spanning-tree")
+    process.restore(terminal.rack)
+    settings.unlink()
+    try:
+        shown = " ".join(terminal("apply", "b", "--check").split())
+        assert "NOT hitless: 6 of 6 pairs interrupted, about " in shown
+        assert "h0 -> h1" in shown
+        assert "undo tagloom rollback does not take it back" in shown
+        assert "next tagloom apply b --allow interrupt" in shown
+        page = terminal.answer("apply", "b", expect=1)
+        assert (seen(page), page["advice"]) == ([False, 6, 0, 0], ["--allow interrupt"])
+        assert (page["strategy"], page["rollback_possible"]) == ("in one go", False)
+        assert (page["changed"], page["unchanged"], page["refused"], page["next"]) == (
+            *([], ALL, "pairs that work are cut off only with --allow interrupt"),
+            "tagloom apply b --allow interrupt",
+        )
+        assert process.configurations(terminal.rack) == before
+    finally:
+        settings.write_text(kept)
+
+
+def test_a_change_between_builds_is_hitless_and_needs_no_word(terminal):
     page = terminal.answer("apply", "b", "--allow", "interrupt")
     assert (page["changed"], *seen(page)) == (ALL, False, 6, 0, 0)
     assert 0 < page["interrupted_seconds_max"] < 60
@@ -66,22 +115,6 @@ def test_a_first_push_needs_to_be_allowed_and_changes_between_builds_do_not(term
     sent = process.traffic(terminal.rack, "report")
     process.traffic(terminal.rack, "stop")
     assert (sent["lost"], sent["frames"] > 0) == (0, True)
-
-
-def test_what_a_first_push_names_instead_leads_from_spanning_tree_to_the_build_without_a_cut(terminal):
-    shown = " ".join(terminal("apply", "b", expect=1).split())
-    assert f" {WITHOUT_A_CUT} " in " ".join(terminal("apply", "b", "--check").split())
-    process.traffic(terminal.rack, "start")
-    for command in shown.partition(WITHOUT_A_CUT)[2].split(", then "):
-        page = terminal.answer(*shlex.split(command)[1:])
-    assert (page["hitless"], page["strategy"]) == (True, "greenfield")
-    without_waits(terminal.home / "over")
-    assert terminal.answer("apply", "over")["changed"] == ALL
-    sent = process.traffic(terminal.rack, "report")
-    process.traffic(terminal.rack, "stop")
-    assert (sent["lost"], sent["frames"] > 0) == (0, True)
-    page = terminal.answer("apply", "b")
-    assert (page["changed"], page["unchanged"], page["advice"]) == ([], ALL, [])
 
 
 def test_what_a_slip_cut_off_is_brought_back_without_asking_where_nothing_else_is_cut(terminal):

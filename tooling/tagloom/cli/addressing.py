@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from tagloom.cli.inputs import (
     LAB,
     Findings,
-    folder_of,
     inventory_of,
     logins_of,
     netbox_of,
     seconds_of,
     site_of,
+    snmp_is_set_up,
     snmp_reader,
     snmp_settings_of,
 )
@@ -75,8 +74,7 @@ def _learn(args: argparse.Namespace, screen: Screen) -> int:
 def _source(args: argparse.Namespace) -> str:
     """Return what to ask: snmp, ssh, or auto for SSH where SNMP shows none; without any setting of SNMP, SSH alone."""
     inventory = args.inventory or LAB
-    beside = folder_of(inventory) / "snmp.yml"
-    set_up = args.snmp or beside.is_file() or {"TAGLOOM_SNMP_USER", "TAGLOOM_SNMP_COMMUNITY"} & os.environ.keys()
+    set_up = args.snmp or snmp_is_set_up(inventory)
     return "ssh" if args.over == "auto" and not set_up else str(args.over)
 
 

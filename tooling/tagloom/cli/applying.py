@@ -16,6 +16,7 @@ from tagloom.cli.inputs import (
     counting,
     inventory_of,
     inventory_words,
+    network_of,
     seconds_of,
     site_of,
     windows_of,
@@ -239,7 +240,7 @@ def context_of(args: argparse.Namespace, screen: Screen, ansible: Ansible) -> It
 
     what = getattr(args, "build", None) or getattr(args, "timetable", None)
     words = " ".join(["tagloom", args.command, *([str(what)] if what else [])])
-    with open_context(ansible, words, screen.remark) as context:
+    with open_context(ansible, words, screen.remark, network_of(ansible.site.inventory)) as context:
         yield context
 
 
@@ -283,6 +284,8 @@ def _show_result(
     if drifted:
         screen.say(*terminal.drift_lines(result.drift))
     screen.say(*terminal.interrupted_lines(result.interrupted, checked=checked, refused=result.refused))
+    if result.way is not None and (checked or result.refused):
+        screen.say(*terminal.way_lines(result.way))
     again = _again(args, result)
     if result.run is not None and not result.good:
         screen.say(*terminal.row("stands", result.run.standing))
@@ -294,7 +297,6 @@ def _show_result(
             screen.say(*terminal.row("", f"or, where it came back with an old configuration: {back}"))
     elif result.refused or (checked and outcomes.changed):
         screen.say(*terminal.row("next", again))
-        screen.say(*(line for way in _ways_around(args, result) for line in terminal.row("", way)))
     elif resume:
         screen.say(f"next      {resume}", f"          or {_next_words(args, 'rollback')}")
     payload = {**result.to_json(), "resume_with": resume, "next": "", "advice": _advice(result, resume)}
@@ -356,15 +358,6 @@ def _again(args: argparse.Namespace, result: Any) -> str:
     return " ".join([*words, *(f"--allow {each}" for each in allowed)])
 
 
-def _ways_around(args: argparse.Namespace, result: Any) -> list[str]:
-    """Return how to do without the cut, where spanning tree connects the switches."""
-    if not result.interrupted.greenfield or result.interrupted.hitless:
-        return []
-    read = _next_words(args, "adopt -o running.yml --running running")
-    over = f"tagloom rollout --greenfield {args.build} --running running -o over"
-    return [f"or without a cut, from spanning tree: {read}, then {over}"]
-
-
 def _over_drift(args: argparse.Namespace, run: Any) -> list[str]:
     """Return how to go on past what was changed by hand."""
     anew = f"{_next_words(args, f'apply {run.source if run else args.build}')} --drift overwrite (or keep)"
@@ -383,8 +376,7 @@ def _advice(result: Any, resume: str) -> list[str]:
         source = result.run.source if result.run.unfinished else ""
         return [f"apply {source} --drift {each}" for each in ("overwrite", "keep") if source]
     if result.refused:
-        without = ["rollout --greenfield BUILD"] if result.interrupted.greenfield else []
-        return [f"--allow {result.interrupted.needs}", *without]
+        return [f"--allow {result.interrupted.needs}"]
     return ["apply --resume", "rollback"] if resume and not result.good else []
 
 
@@ -423,7 +415,7 @@ def add(commands: Commands) -> None:
         action="append",
         choices=["drain", "interrupt"],
         help="drain: the rollout may pause hosts; interrupt: the change may cut off pairs of hosts for a moment, as "
-        "--check announces (the first push, which ends spanning tree, needs it)",
+        "--check announces; a first push then goes to all switches at the same time",
     )
     apply = commands.add(
         "apply", _apply, "push a build or a rollout with ansible-playbook through netmiko", site, looking, failing

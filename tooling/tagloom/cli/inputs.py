@@ -18,15 +18,18 @@ from tagloom.units import split_address
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tagloom.read.windows import MaintenanceWindows
     from tagloom.records.fabric import Fabric
+    from tagloom.records.network import ReadNetwork
+    from tagloom.records.observation import Observation
     from tagloom.records.routes import Routes
     from tagloom.records.traffic import Traffic
 
 
 LAB = Path("inventory/lab")
+_SNMP_VARIABLES = {"TAGLOOM_SNMP_USER", "TAGLOOM_SNMP_COMMUNITY"}
 _MOST_SECONDS = 366 * 86400.0  # of any time that is named: calendars and timers end somewhere
 
 
@@ -216,6 +219,31 @@ def snmp_reader(args: argparse.Namespace, settings: Any) -> Any:
 
     check_snmp_limits(args)
     return Snmp(settings.credentials, in_flight=args.in_flight, timeout=args.timeout, retries=args.retries)
+
+
+def snmp_is_set_up(inventory: Path) -> bool:
+    """Return whether there are SNMP settings beside an inventory or in the environment."""
+    return (folder_of(inventory) / "snmp.yml").is_file() or not _SNMP_VARIABLES.isdisjoint(os.environ)
+
+
+def network_of(inventory: Path) -> ReadNetwork | None:
+    """Return what reads a network over SNMP with the settings beside an inventory, None where there are none."""
+    from tagloom.read import read_snmp_settings
+
+    if not snmp_is_set_up(inventory):
+        return None
+    beside = folder_of(inventory) / "snmp.yml"
+
+    def read(fabric: Fabric) -> Mapping[str, Observation]:
+        from tagloom.adapters.snmp import Snmp
+        from tagloom.observe.objects import NETWORK
+        from tagloom.observe.readings import observe_all
+
+        settings = read_snmp_settings(beside if beside.is_file() else None, os.environ)
+        with Snmp(settings.credentials) as snmp:
+            return observe_all(fabric, settings.agents(fabric), snmp.ask, NETWORK)
+
+    return read
 
 
 def check_snmp_limits(args: argparse.Namespace) -> None:

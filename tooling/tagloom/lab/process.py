@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -30,6 +31,8 @@ RACK = ("-P", "-m", "tagloom.lab")  # -P: nothing of the current directory is im
 def up(order: Order, directory: Path) -> RackInfo:
     """Start a rack in `directory`, detached, and wait until it answers; the directory becomes its inventory.
 
+    The runs of a former rack are set aside as runs-1, runs-2 and so on: the new switches hold nothing of them.
+
     Raises InputError where one runs there already, DeviceError with the end of DIRECTORY/rack.log where it died.
     """
     directory.mkdir(parents=True, exist_ok=True)
@@ -46,6 +49,9 @@ def up(order: Order, directory: Path) -> RackInfo:
                 ]
             )
         _forget(info)
+    if (runs := directory / "runs").exists():
+        names = (directory / f"runs-{number}" for number in itertools.count(1))
+        runs.rename(next(name for name in names if not name.exists()))
     write_order(directory, order)
     folder, log = str(directory.absolute()), str(directory.absolute() / "rack.log")
     pid = start(folder, log)

@@ -186,7 +186,7 @@ def _named(
 
 def active_tree(fabric: Fabric, state: FabricState, seen: Mapping[str, Observation]) -> ActiveTree | None:
     """Return the tree that switches report (BRIDGE-MIB); None if one that runs spanning tree does not report it."""
-    running = [s for s, switch in enumerate(fabric.switches) if _runs(fabric, state, s)]
+    running = [s for s, switch in enumerate(fabric.switches) if switch.up and _runs(fabric, state, s)]
     if not running:
         return ActiveTree()
     reported = {s: shown for s in running if (shown := seen[fabric.switches[s].name].spanning) is not None}

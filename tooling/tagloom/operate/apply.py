@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
-from tagloom.apply.build import build_of, digest, read_waves
+from tagloom.apply.build import build_of, digest, read_rollout, read_waves
 from tagloom.apply.confirmations import EXPIRED, WAITING, Confirmations, must_be_answered
 from tagloom.apply.journal import SAVED
 from tagloom.apply.outcomes import Fault
@@ -17,7 +17,7 @@ from tagloom.apply.run_states import DONE, UNDONE, Move
 from tagloom.apply.survey import survey
 from tagloom.apply.switch import cell_finding, drifted_cells
 from tagloom.errors import AT_ONCE, DeviceError, Finding, InputError, PlanError
-from tagloom.operate import growing, own_lines, prepare, waves
+from tagloom.operate import first_push, growing, own_lines, prepare, waves
 from tagloom.operate.interrupting import interrupted_at_once, interrupted_by_waves
 from tagloom.operate.reloads import reload_remarks
 from tagloom.pipeline.proving import proof_services
@@ -26,6 +26,7 @@ from tagloom.platforms.grammar import switchwide
 from tagloom.platforms.port_names import link_name
 from tagloom.read.build_directory import write_texts
 from tagloom.records.change import Cell, apply_changes, difference
+from tagloom.records.change_way import IN_ONE_GO, ChangeWay
 from tagloom.records.interrupted import Interrupted
 from tagloom.records.ownership import overlay
 from tagloom.records.rollout import cells_to_json
@@ -87,7 +88,7 @@ class Result:
 
     `interrupted` says which pairs the change cuts off, `refused` that it was not begun because nobody allowed that;
     `pruned` are the memberships in VLANs of others that it takes from links, by switch as (VLAN, port). `confirmation`
-    is that which the change waited for, None where nobody asked for one.
+    is that which the change waited for, None where nobody asked for one. `way` is None where nothing is to change.
     """
 
     outcomes: Outcomes
@@ -98,6 +99,7 @@ class Result:
     refused: bool = False
     pruned: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     confirmation: Confirmation | None = None
+    way: ChangeWay | None = None
 
     @property
     def good(self) -> bool:
@@ -114,6 +116,8 @@ class Result:
         payload["drift"] = [finding.to_json() for finding in self.drift]
         payload["own_lines"] = {o.switch: list(o.own_lines) for o in self.outcomes.outcomes if o.own_lines}
         payload["confirmation"] = self.confirmation.to_json() if self.confirmation else None
+        payload |= {"strategy": self.way.strategy if self.way else ""}
+        payload |= {"rollback_possible": self.way.returns if self.way else None}
         return payload | self.interrupted.to_json()
 
 
@@ -232,6 +236,10 @@ def _pruned_alone(
     fabric = prepared.fabric
     if options.foreign != "prune" or prepared.is_rollout or any(s.name not in found.read for s in fabric.live):
         return None
+    if not options.allow_interrupt:
+        waves_of_it, _ = _first_push(context, prepared, found, _wanted(prepared, found.read), options)
+        if waves_of_it is not None:  # which prune first themselves
+            return None
     alone = prepare.prune_alone(prepared, found.read, _wanted(prepared, found.read), context.site)
     if alone is None:
         return None
@@ -327,19 +335,22 @@ def apply_new(
         requested = (
             render(prepared.fabric, _wanted(prepared, found.read), context.site.share / "templates") if kept else {}
         )
-        prepared = _ordered(context, prepared, found, after, options, kept=kept)
+        prepared, no_way = _ordered(context, prepared, found, after, options, kept=kept)
         if requested:  # so that the next apply knows what was kept, and asks again
             write_texts(prepared.directory / REQUESTED, requested)
     else:
+        no_way = ""
         _refuse_harm_to_others(sequence, found)
-    cells = prepared.sequence.pruned
+    cells, way = prepared.sequence.pruned, _way_of(prepared.sequence, found.read, after)
     remarks = (*remarks, *pruned_names(prepared.fabric, cells))
-    cut = _interrupted(prepared.sequence, found, after)
+    cut = _interrupted(prepared.sequence, found, after, no_way)
     if not _consented(cut, options):
-        return Result(found.unsent(), remarks=remarks, interrupted=cut, refused=True, pruned=cells)
+        return Result(found.unsent(), remarks=remarks, interrupted=cut, refused=True, pruned=cells, way=way)
     if options.confirm_seconds and not prepared.sequence.states:
         raise not_to_be_confirmed(_AT_ONCE)
     _announce(context, prepared.directory, cut)
+    if way.returns and way.ends_spanning_tree:
+        context.tell(f"way       {way.sentence}")
     for remark in reload_remarks(prepared.fabric, changes) if options.confirm_seconds else ():
         context.tell(remark)
     wish = {"allowed": not cut.hitless, "confirm_seconds": options.confirm_seconds}
@@ -351,7 +362,17 @@ def apply_new(
 
     outcomes = context.push(run, sequence, meanwhile=prove_from_here, on_progress=on_progress)
     result = _after(context, run, sequence, found.complete(outcomes), options, on_progress)
-    return replace(result, remarks=(*remarks, *result.remarks), interrupted=cut, pruned=cells)
+    return replace(result, remarks=(*remarks, *result.remarks), interrupted=cut, pruned=cells, way=way)
+
+
+def _way_of(sequence: WaveSequence, before: FabricState, after: FabricState) -> ChangeWay:
+    """Describe the way from what was read to what is wanted."""
+    live = [switch.name for switch in sequence.fabric.live if switch.name in before]
+    ends = any(before[name].spanning_tree and not after[name].spanning_tree for name in live)
+    if not sequence.states:
+        return ChangeWay(IN_ONE_GO, sequence.names, 0.0, ends)
+    page = read_rollout(sequence.directory)
+    return ChangeWay(page.strategy, sequence.names, page.expected_seconds, ends)
 
 
 def not_to_be_confirmed(witness: str) -> PlanError:
@@ -360,10 +381,10 @@ def not_to_be_confirmed(witness: str) -> PlanError:
     return PlanError(rule, witness, "tagloom apply without --confirm", ())
 
 
-def _interrupted(sequence: WaveSequence, found: Survey, after: FabricState) -> Interrupted:
+def _interrupted(sequence: WaveSequence, found: Survey, after: FabricState, no_way: str = "") -> Interrupted:
     """Return which pairs a change cuts off: proven waves none but where hosts are paused, a build set up at once some.
 
-    `after` is what switches shall hold, where no waves are proven.
+    `after` is what switches shall hold where no waves are proven, `no_way` why none were found.
     """
     fabric = sequence.fabric
     unread = [switch.name for switch in fabric.live if switch.name not in found.read]
@@ -373,7 +394,7 @@ def _interrupted(sequence: WaveSequence, found: Survey, after: FabricState) -> I
         pause = waves.downtime(sequence.directory)
         return _interrupted_by(sequence, found.read, end, pause, between, seconds)
     cut = interrupted_at_once(fabric, found.read, after, unread=unread, duplicates_allowed=sequence.duplicates_allowed)
-    return cut if unread or cut.hitless else replace(cut, greenfield=leads_from(fabric, found.read))
+    return cut if unread or cut.hitless else replace(cut, no_way=no_way)
 
 
 def _interrupted_by(
@@ -421,7 +442,7 @@ def _announce(context: ApplyContext, directory: Path, cut: Interrupted) -> None:
     """Announce which pairs are cut off now or will be, and for how long hosts will be paused, before a line is sent."""
     if not cut.hitless or cut.cut_now:
         context.tell(cut.sentence)
-    if seconds := waves.downtime(directory):
+    if (seconds := waves.downtime(directory)) and any(wave.paused for wave in read_rollout(directory).waves):
         context.tell(f"pausing   hosts for about {seconds:.0f} s: what they send meanwhile is dropped as it enters")
 
 
@@ -443,8 +464,8 @@ def preview(context: ApplyContext, prepared: PreparedChange, found: Survey, opti
         _refuse_harm_to_others(sequence, found)
         waves.plan_onward(sequence, waves.locate_switches(sequence, 1, found), 1)
         remarks = (*remarks, *pruned_names(sequence.fabric, sequence.pruned))
-        cut = _interrupted(sequence, found, found.wanted)
-        return Result(found.outcomes, remarks=remarks, interrupted=cut, pruned=sequence.pruned)
+        cut, way = _interrupted(sequence, found, found.wanted), _way_of(sequence, found.read, found.wanted)
+        return Result(found.outcomes, remarks=remarks, interrupted=cut, pruned=sequence.pruned, way=way)
     if drifted:
         remarks = (*remarks, *_drift_remarks(options, findings))
     prepared, after = _resolve_target(context, prepared, found, drifted, options)
@@ -455,12 +476,13 @@ def preview(context: ApplyContext, prepared: PreparedChange, found: Survey, opti
     if unchanged and not _prunes(prepared, found, after, options):
         return Result(outcomes, remarks=remarks)
     kept = bool(drifted) and options.drift == "keep"
-    ordered = _ordered(context, prepared, found, after, options, kept=kept)
+    ordered, no_way = _ordered(context, prepared, found, after, options, kept=kept)
     if options.confirm_seconds and not ordered.sequence.states:
         raise not_to_be_confirmed(_AT_ONCE)
-    cut, cells = _interrupted(ordered.sequence, found, after), ordered.sequence.pruned
+    cut, cells = _interrupted(ordered.sequence, found, after, no_way), ordered.sequence.pruned
     remarks = (*remarks, *pruned_names(ordered.fabric, cells))
-    return Result(replace(outcomes, waves=ordered.sequence.waves), remarks=remarks, interrupted=cut, pruned=cells)
+    outcomes, way = replace(outcomes, waves=ordered.sequence.waves), _way_of(ordered.sequence, found.read, after)
+    return Result(outcomes, remarks=remarks, interrupted=cut, pruned=cells, way=way)
 
 
 def _resolve_target(
@@ -490,12 +512,20 @@ def _ordered(
     options: ApplyOptions,
     *,
     kept: bool,
-) -> PreparedChange:
-    """Order the change from what was read; one that does not prove is set up in one go, unless something is kept."""
-    read = found.read
+) -> tuple[PreparedChange, str]:
+    """Order the change from what was read; one that does not prove is set up in one go, unless something is kept.
+
+    Switches under spanning tree, as from the factory, are led from there by hitless waves, unless the operator allows
+    an interruption. The second value says why there are none.
+    """
+    read, no_way = found.read, ""
     if all(switch.name in read for switch in prepared.fabric.live):
         if options.readmit:
-            return prepare.readmit(prepared, read, after, context.site, options.readmit)
+            return prepare.readmit(prepared, read, after, context.site, options.readmit), ""
+        if not options.allow_interrupt:
+            waves_of_it, no_way = _first_push(context, prepared, found, after, options)
+            if waves_of_it is not None:
+                return waves_of_it, ""
         wish = {
             "allow_drain": options.allow_drain,
             "at_once": options.allow_interrupt and not options.confirm_seconds,
@@ -511,7 +541,15 @@ def _ordered(
                 raise DeviceError(outcome.switch, outcome.command, f"{outcome.error}; {rule}; {way}")
     if kept and not prepared.is_rollout:
         raise PlanError("what was changed by hand is kept only in a fabric that proves", "", _OVERWRITE, (_OVERWRITE,))
-    return prepared
+    return prepared, no_way
+
+
+def _first_push(
+    context: ApplyContext, prepared: PreparedChange, found: Survey, after: FabricState, options: ApplyOptions
+) -> tuple[PreparedChange | None, str]:
+    """Return the hitless waves of a first push, or why there are none (see `first_push.first_push`)."""
+    wish = {"allow_drain": options.allow_drain, "foreign": options.foreign}
+    return first_push.first_push(prepared, found.read, after, context.site, context.network, **wish)  # type: ignore[arg-type]  # its own keywords
 
 
 def _save_only(

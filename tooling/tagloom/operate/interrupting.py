@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom import platforms
+from tagloom.operate.waves import spanning_tree_comes_on
 from tagloom.pipeline.proving import proof_services
 from tagloom.platforms.factory import factory_state
 from tagloom.records.change import difference
@@ -105,7 +106,9 @@ def interrupted_by_waves(
         seconds = seconds if lost.any() else 0.0
         named = _named(fabric, lost)
         return Interrupted(pairs, cut_now, restored, int(lost.sum()), seconds, named, why, cut_vlans=vlans)
-    why = "hosts are paused"
+    comes_on = spanning_tree_comes_on(fabric, before, after)
+    why = "spanning tree comes on, and its ports forward nothing before they have listened and learned"
+    why = why if comes_on else "hosts are paused"
     count = int(works.sum())
     return Interrupted(
         pairs, cut_now, restored, count, paused_seconds, _named(fabric, works), why, paused=True, cut_vlans=vlans

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from ipaddress import ip_address
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,12 +47,15 @@ from tagloom.records.ownership import left_unnamed, overlay
 from tagloom.records.rollout import cells_to_json
 from tagloom.records.switch_state import dead_states
 from tagloom.render import parse_configuration, render
+from tagloom.rollout.back import CONVERGING_SECONDS
 from tagloom.rollout.choose import UP_MARGIN, UP_SECONDS
 from tagloom.storage.text import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
     from tagloom.apply.build import WaveOrder
     from tagloom.apply.journal import Run
@@ -62,6 +66,7 @@ if TYPE_CHECKING:
     from tagloom.apply.switch_locks import Address
     from tagloom.records.change import Change
     from tagloom.records.fabric import Fabric
+    from tagloom.records.network import ReadNetwork
     from tagloom.records.switch_state import FabricState, SwitchState
     from tagloom.records.wave_proof import ProofAssumptions
     from tagloom.rollout import ProofServices
@@ -241,7 +246,7 @@ class ApplyContext:
     """What every command on switches needs: Ansible, the journal, the lock that is held.
 
     `tell` takes what the operator is to know before a line is sent. `direct` does what Ansible does, where it reaches
-    a whole fabric.
+    a whole fabric. `network` reads the network over SNMP, where that is set up.
     """
 
     ansible: Ansible
@@ -249,6 +254,7 @@ class ApplyContext:
     lock: FabricLock
     tell: Callable[[str], None] = _nobody
     direct: DirectPusher | None = None
+    network: ReadNetwork | None = None
 
     def __post_init__(self) -> None:
         self.ansible.hold(self.lock.over)
@@ -460,14 +466,19 @@ def _on_loopback(address: str) -> bool:
 
 
 @contextmanager
-def open_context(ansible: Ansible, command: str, tell: Callable[[str], None]) -> Iterator[ApplyContext]:
-    """Take the fabric's lock and open its journal, for one command, in words, at a time."""
+def open_context(
+    ansible: Ansible, command: str, tell: Callable[[str], None], network: ReadNetwork | None = None
+) -> Iterator[ApplyContext]:
+    """Take the fabric's lock and open its journal, for one command, in words, at a time.
+
+    `network` reads the network over SNMP, None where that is not set up.
+    """
     home = ansible.site.home
     with FabricLock(home / LOCK, command, tell) as lock, Journal(home / JOURNAL) as journal:
         journal.interrupt()
         try:
             with interrupts.unwrapped():
-                yield ApplyContext(ansible, journal, lock, tell)
+                yield ApplyContext(ansible, journal, lock, tell, network=network)
         except TagloomError:
             raise
         except Exception as error:
@@ -646,7 +657,9 @@ def write_inverse(
 ) -> WaveSequence:
     """Prove and write the inverse of waves `wave` to `down_to` + 1, from what the switches hold.
 
-    A wave keeps its wait, which is for the frames that it moves; one that raises links waits for them to come up.
+    A wave keeps its wait, which is for the frames that it moves; one that raises links waits for them to come up. Waves
+    that turned spanning tree off are taken back as one, which waits until its ports forward: nothing is delivered
+    meanwhile, and that is announced as downtime (see `rollout.back`).
     """
     shutil.rmtree(directory, ignore_errors=True)
     fabric = sequence.fabric
@@ -682,8 +695,10 @@ def write_inverse(
         whole |= {"left": "left", "ports": {name: list(ports) for name, ports in sequence.owned.items()}}
     if sequence.pruned:
         whole["pruned"] = cells_to_json(sequence.pruned)
-    if any(wave["paused"] for wave in payload):
-        whole["downtime_seconds"] = downtime(sequence.directory)
+    pause = downtime(sequence.directory) if any(wave["paused"] for wave in payload) else 0.0
+    comes_on = any(spanning_tree_comes_on(fabric, *both) for both in pairwise([progress.read, *(s for s, _ in passed)]))
+    if pause or comes_on:
+        whole["downtime_seconds"] = pause + CONVERGING_SECONDS * comes_on
     (directory / "rollout.json").write_text(json.dumps(whole, indent=2) + "\n", "utf-8")
     (directory / "build").mkdir()
     shutil.copy(fabric_file(sequence.directory), directory / "build" / "fabric.yml")
@@ -719,7 +734,12 @@ def _steps_back(
     here = progress.read
     for number in range(wave, down_to, -1):
         back = [name for name, at in progress.at.items() if at >= number]
-        for there in _modes_last(sequence.fabric, here, overlay_wave(sequence, here, number - 1, back)):
+        led = overlay_wave(sequence, here, number - 1, back)
+        if number - 1 > down_to and spanning_tree_comes_on(sequence.fabric, here, led):
+            before = [name for name, at in progress.at.items() if at >= number - 1]
+            if spanning_tree_comes_on(sequence.fabric, led, overlay_wave(sequence, led, number - 2, before)):
+                continue  # with the wave before it
+        for there in _modes_last(sequence.fabric, here, led):
             if any(there[name] is not here[name] for name in there):
                 yield here, there, number
             here = there
@@ -739,9 +759,25 @@ def _modes_last(fabric: Fabric, here: FabricState, there: FabricState) -> list[F
     return [there] if all(before[name] is there[name] for name in there) else [before, there]
 
 
+def spanning_tree_comes_on(fabric: Fabric, here: FabricState, there: FabricState) -> bool:
+    """Return whether spanning tree comes on at a port of the fabric, which forwards nothing before it has learned."""
+    return any(
+        there[switch.name] is not here[switch.name]
+        and (_spans(there[switch.name], ports) & ~_spans(here[switch.name], ports)).any()
+        for switch, ports in zip(fabric.switches, fabric.used_ports, strict=True)
+        if switch.up
+    )
+
+
+def _spans(held: SwitchState, ports: Sequence[int]) -> NDArray[np.bool_]:
+    """Return at which of some ports spanning tree runs, bool[len(ports)]."""
+    at: NDArray[np.bool_] = held.port_spanning_tree[np.array(ports, np.int64) - 1] & held.spanning_tree
+    return at
+
+
 def _up_seconds(fabric: Fabric, here: FabricState, there: FabricState) -> float:
-    """Return the wait for ports that are raised or retrained, 0 where there are none."""
-    waits = [0.0]
+    """Return the wait for ports that are raised, retrained or join a spanning tree, 0 where there are none."""
+    waits = [CONVERGING_SECONDS if spanning_tree_comes_on(fabric, here, there) else 0.0]
     for switch in fabric.live:
         a, b = here[switch.name], there[switch.name]
         if any(((getattr(a, cell) != getattr(b, cell)) & b.enabled).any() for cell in _RETRAINING):

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.rollout import Rollout
     from tagloom.records.switch_state import FabricState
+    from tagloom.rollout import ProofServices
+    from tagloom.rollout.spanning import Spanning
 
 
 def rollout_between(
@@ -109,7 +111,7 @@ def greenfield(
     fabric = build.fabric
     kept = read_active_tree(running) if running is not None and root is None and not blocked else None
     if running is not None and kept is not None:
-        tree, assumed = active_tree(fabric, kept.root or None, kept.blocked, str(running / FILE), kept.outside)
+        tree, assumed = active_tree(fabric, kept.root, kept.blocked, str(running / FILE), kept.outside)
     else:
         tree, assumed = active_tree(fabric, root, blocked)
     held = before or {s.name: factory_state(platforms.of(s)) for s in fabric.live} | dead_states(fabric)
@@ -117,12 +119,33 @@ def greenfield(
         running, fabric, {switch.name: held[switch.name] for switch in fabric.switches}, build.state
     )
     services = proof_services(fabric, duplicates_allowed=build.duplicates_allowed)
+    found = from_spanning_tree(
+        fabric, held, after, services, tree, assumed=assumed, allow_drain=allow_drain, foreign=foreign
+    )
+    return to_spanning_tree(found, services) if back else found
+
+
+def from_spanning_tree(
+    fabric: Fabric,
+    before: FabricState,
+    after: FabricState,
+    services: ProofServices,
+    tree: Spanning,
+    *,
+    assumed: str = "",
+    allow_drain: bool = False,
+    foreign: str = "refuse",
+) -> Rollout:
+    """Order the change from the factory's VLAN 1 under spanning tree, whose active tree is `tree`, to `after`.
+
+    `assumed` says what of the tree was not read from switches, `foreign` what is done about foreign VLANs that would
+    loop. Raises PlanError if a wave is not proven.
+    """
 
     def order(here: FabricState, there: FabricState) -> Rollout:
         return from_factory(fabric, here, there, services, tree, assumed=assumed, allow_drain=allow_drain)
 
-    found = pruned_first(fabric, services, held, after, order, foreign=foreign, forwards=tree.links, floods=True)
-    return to_spanning_tree(found, services) if back else found
+    return pruned_first(fabric, services, before, after, order, foreign=foreign, forwards=tree.links, floods=True)
 
 
 def rollout(

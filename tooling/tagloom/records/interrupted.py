@@ -24,7 +24,7 @@ class Interrupted:
     why          why it could not be proven that no pair is cut off; "" if it was
     cut_vlans    a finding for each foreign VLAN that no longer joins ports that it joins now
     paused       whether the only interruptions are proven waves that pause hosts on purpose
-    greenfield   whether switches are as from the factory under spanning tree, from which hitless waves may lead
+    no_way       why no hitless waves lead here from spanning tree; "" where it does not run as from the factory
     """
 
     pairs: int = 0
@@ -36,7 +36,7 @@ class Interrupted:
     why: str = ""
     paused: bool = False
     cut_vlans: tuple[Finding, ...] = ()
-    greenfield: bool = False
+    no_way: str = ""
 
     @property
     def hitless(self) -> bool:
@@ -95,4 +95,5 @@ class Interrupted:
             "cut_off_pairs": self.cut_now,
             "restored_pairs": self.restored,
             "cut_vlans": [found.to_json() for found in self.cut_vlans],
+            "no_hitless_way": self.no_way,
         }

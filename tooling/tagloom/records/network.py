@@ -6,11 +6,15 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from tagloom.errors import Finding
     from tagloom.records.fabric import Fabric
     from tagloom.records.findings import Findings
+    from tagloom.records.observation import Observation
+
+    # reads every switch of a fabric: neighbors, learned addresses, the ports that spanning tree blocks
+    ReadNetwork = Callable[[Fabric], Mapping[str, Observation]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from tagloom.apply.outcomes import Outcomes
     from tagloom.errors import Finding
+    from tagloom.records.change_way import ChangeWay
     from tagloom.records.fabric import Fabric
     from tagloom.records.findings import Findings, MissingEntry
     from tagloom.records.forecast import Figure, Forecast, Interruption, LinkForecast, NetworkForecast
@@ -774,7 +775,20 @@ def interrupted_lines(cut: Interrupted, *, checked: bool, refused: bool) -> list
         return []
     lines = row("hitless", cut.sentence) if cut.hitless else wrap(cut.sentence, WIDTH, subsequent_indent=" " * LABEL)
     lines += row("why", cut.why) if cut.why and not cut.hitless else []
+    lines += row("", cut.no_way) if cut.no_way else []
     return lines + (row("refused", cut.rule) if refused else [])
+
+
+def way_lines(way: ChangeWay) -> list[str]:
+    """Return how a change leads to its target, what its end means for failover, and what takes it back."""
+    lines = row("way", way.sentence) if way.returns else []
+    if way.ends_spanning_tree:
+        ends = "spanning tree ends, and its failover with it; then tagloom repair moves paths around a failure"
+        lines += row("failover", f"{ends}, by itself while tagloom run is running")
+    if not way.returns:
+        return lines + row("undo", "tagloom rollback does not take it back: nothing is proven of a change in one go")
+    to_tree = "tagloom rollback --allow drain returns to spanning tree, which cuts pairs off until it has settled"
+    return lines + row("undo", to_tree if way.ends_spanning_tree else "tagloom rollback takes it back")
 
 
 def drift_lines(findings: Sequence[Finding]) -> list[str]:

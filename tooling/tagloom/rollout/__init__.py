@@ -2,7 +2,7 @@
 
 from tagloom.rollout.choose import STRATEGIES, choose, from_factory, keeping, unfit
 from tagloom.rollout.finish import finish
-from tagloom.rollout.greenfield import factory_like, leads_from
+from tagloom.rollout.greenfield import factory_like, leads_from, why_not_from
 from tagloom.rollout.readmit import isolation, readmission
 from tagloom.rollout.services import ProofServices
 from tagloom.rollout.spanning import read_back, settled
@@ -21,4 +21,5 @@ __all__ = [
     "readmission",
     "settled",
     "unfit",
+    "why_not_from",
 ]

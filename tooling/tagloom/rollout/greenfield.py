@@ -95,11 +95,16 @@ def greenfield(change: Change, tree: Spanning, unused_vlan: int) -> list[Step]:
 
 def leads_from(fabric: Fabric, before: FabricState) -> bool:
     """Return whether greenfield may lead from a state: its waves are then ordered and proven, or refused for others."""
+    return not why_not_from(fabric, before)
+
+
+def why_not_from(fabric: Fabric, before: FabricState) -> str:
+    """Return why greenfield cannot lead from a state, "" where it may."""
     try:
         _check(fabric, before)
-    except PlanError:
-        return False
-    return True
+    except PlanError as error:
+        return f"{error.rule}; {error.witness}"
+    return ""
 
 
 def _check(fabric: Fabric, before: FabricState) -> None:

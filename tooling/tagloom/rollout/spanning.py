@@ -101,7 +101,8 @@ def active_tree(
 ) -> tuple[Spanning, str]:
     """Return the tree that spanning tree keeps active, and what of it was not read from switches.
 
-    `root` names the root, by default the first switch that is up; `blocked` lists ports it blocks, as ``switch:port``.
+    `root` names the root, by default the first switch that is up; "" says that it is none of the fabric's, which is
+    then reached over a port `outside`. `blocked` lists ports that are blocked, as ``switch:port``.
     Without them the tree is computed as by 802.1D with equal costs and bridge addresses in the order of the fabric.
     `where` is the file that tells both, where one does: a port in it that is at no link of the fabric has a cable that
     the fabric lacks, which would close a loop once spanning tree is off. So would what joins two ports `outside`,
@@ -109,6 +110,16 @@ def active_tree(
     InputError for names that are not of the fabric, PlanError for two such ports.
     """
     findings: list[Finding] = []
+    beyond = sorted({end.partition(":")[0] for end in outside}) if root == "" and blocked else []
+    if root == "" and blocked and len(beyond) != 1:
+        known = "several switches lead" if beyond else "no port is known to lead"
+        raise PlanError(
+            "the root of spanning tree must be known, so that spanning tree goes off there last",
+            f"it is no switch of the fabric, and {known} outside",
+            "make a switch of the fabric the root (spanning-tree priority), or: rollout --greenfield BUILD --root S",
+            ("rollout --greenfield BUILD --root S",),
+        )
+    root = beyond[0] if beyond else root or None
     top = fabric.index.get(root) if root is not None else next(i for i, s in enumerate(fabric.switches) if s.up)
     if top is None or not fabric.switches[top].up:
         findings.append(Finding(where or "--root", "a switch of the fabric that is up", repr(root)))
