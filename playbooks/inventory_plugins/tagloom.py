@@ -38,7 +38,7 @@ from tagloom.platforms.factory import factory
 from tagloom.read import read_fabric
 from tagloom.render import render_configuration
 from tagloom.share import share_directory
-from tagloom.units import split_address
+from tagloom.units import managed_at
 
 
 class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible ships no types
@@ -69,7 +69,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible shi
             if switch.name in inventory.groups:  # Ansible would take the one for the other
                 raise AnsibleParserError(f"switches.{switch.name}: expected a name that no group has, actual a group's")
             inventory.add_host(switch.name, group=group)
-            host, port = split_address(switch.address or switch.name)
+            host, port = managed_at(switch.address, switch.name)
             inventory.set_variable(switch.name, "ansible_host", wrap_var(host))
             if port:
                 inventory.set_variable(switch.name, "ansible_port", port)

@@ -63,3 +63,33 @@ def test_two_pages_of_one_name_are_told_apart(run, answer):
     assert answer("docs", "commands")[1]["page"] == "commands"
     assert answer("docs", "reference/commands")[1]["page"] == "reference/commands"
     assert json.loads(run("docs", "tags", "--json")[1])["page"] == "explanation/tags"
+
+
+def test_a_word_that_is_no_page_is_searched_for_in_all(run, answer):
+    status, out, _ = run("docs", "GreenField")
+    *lines, following = out.splitlines()
+    assert (status, following) == (0, f"next      tagloom docs {lines[0].split()[0]}")
+    assert max(map(len, out.splitlines())) <= 80
+    assert all("greenfield" in line.lower() for line in lines)
+    status, page = answer("docs", "greenfield")
+    assert status == 0
+    assert [each["page"] for each in page["found"]] == [line.split()[0] for line in lines]
+    texts = {name: path.read_text("utf-8").lower() for name, path in pages().items()}
+    assert {each["page"] for each in page["found"]} == {name for name, text in texts.items() if "greenfield" in text}
+    assert all("greenfield" in line.lower() for each in page["found"] for line in each["lines"])
+
+
+def test_several_words_are_searched_for_together(answer, run):
+    found = [each["page"] for each in answer("docs", "known_hosts", "vault")[1]["found"]]
+    assert "first-login" in found
+    assert set(found) <= {each["page"] for each in answer("docs", "vault")[1]["found"]}
+    status, out, err = run("docs", "vault", "qqqqq")
+    assert (status, out) == (2, "")
+    assert "page: expected a page that tagloom docs lists, actual 'vault qqqqq'" in err
+
+
+def test_a_common_word_lists_the_pages_that_head_with_it_first(run):
+    lines = run("docs", "switch")[1].splitlines()
+    assert len(lines) == 17
+    assert lines[15].startswith("more      ")
+    assert len(run("docs", "switch", "-v")[1].splitlines()) > 17

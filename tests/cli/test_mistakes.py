@@ -8,19 +8,22 @@ MISTAKES = {
     "actual nothing there",
     "new mesh --dims 4x4": "tagloom new --dims: expected whole numbers with blanks between, such as 4 4, actual '4x4'",
     "new mesh --dims 4 --parallel two": "tagloom new --parallel: expected a whole number, actual 'two'",
-    "pln fabric.yml": "tagloom: expected a command of tagloom --help (nearest: plan), actual 'pln'",
+    "pln fabric.yml": "tagloom: expected a command of tagloom --help (did you mean plan?), actual 'pln'",
     "xyzzy": "tagloom: expected a command of tagloom --help, actual 'xyzzy'",
     "help": "tagloom: expected a command; tagloom --help lists them, actual 'help'",
     "": "tagloom: expected a command (see tagloom --help), as in 'tagloom demo', actual none",
     "lab": "tagloom lab: expected a command (see tagloom lab --help), as in 'tagloom lab up fabric.yml', actual none",
-    "lab pign": "tagloom lab: expected a command of tagloom lab --help (nearest: ping), actual 'pign'",
-    "hosts lern": "tagloom hosts: expected a command of tagloom hosts --help (nearest: learn), actual 'lern'",
-    "plan fabric.yml --ouput build": "tagloom plan: expected -o/--output (nearest: --output), actual --ouput",
+    "lab pign": "tagloom lab: expected a command of tagloom lab --help (did you mean ping?), actual 'pign'",
+    "hosts lern": "tagloom hosts: expected a command of tagloom hosts --help (did you mean learn?), actual 'lern'",
+    "plan fabric.yml --ouput build": "tagloom plan: expected -o/--output (did you mean --output?), actual --ouput",
     "plan fabric.yml": "tagloom plan: expected -o/--output, as in 'tagloom plan fabric.yml -o build', "
     "actual nothing there",
-    "plan fabric.yml -o build --prefr load": "tagloom plan: expected arguments as in --help (nearest: --prefer), "
+    "plan fabric.yml -o build --prefr load": "tagloom plan: expected arguments as in --help (did you mean --prefer?), "
     "actual --prefr load",
-    "plan f.yml -o b --prefer lod": "tagloom plan --prefer: expected one of vlans, load (nearest: load), actual 'lod'",
+    "plan f.yml -o b --prefer lod": "tagloom plan --prefer: expected one of vlans, load (did you mean load?), "
+    "actual 'lod'",
+    "new rnig --dims 4": "new:3  shape.family: expected one of mesh, torus, hypercube, ring, fat-tree, clos, complete, "
+    "tree, dragonfly (did you mean ring?), actual 'rnig'",
     "lab ping h0 h1 h2": "tagloom lab ping: expected arguments as in --help, actual h2",
     "export svg build": "tagloom export FORMAT: expected one of simgrid, containerlab, netlab, graphml, dot, slurm, "
     "batfish, prometheus, grafana, netbox-context, actual 'svg'",
@@ -51,11 +54,17 @@ def test_a_file_or_port_of_another_kind_is_answered_with_the_one_that_is_meant(t
     )
     assert first("verify", fabric) == f"{fabric}: expected a build made by tagloom plan, actual a file"
     assert first("verify", "none") == "none: expected a build made by tagloom plan, actual no such directory"
+    plan = ("plan", fabric, "-o", tmp_path / "night")
+    for option, word, meant in (("routing", "updown", "up-down"), ("assignment", "Fxed", "fixed")):
+        assert f"(did you mean {meant}?), actual '{word}'" in first(*plan, f"--{option}", word)
+    assert "(did you mean 10GBASE-T?)" in first("eee", "--phy", "10gbase-tee", "--load", 0.1, "--frame-bytes", 1500)
+    ways = ("rollout", build, build, "-o", tmp_path / "way", "--strategy", "perport")
+    assert "(did you mean per-port?), actual 'perport'" in first(*ways)
     off = ("plan", fabric, "-o", tmp_path / "night", "--off")
     assert first(*off, "s0:g99") == f"--off: expected {links} (of s0: s0:g1, s0:g2), actual 's0:g99'"
     assert first(*off, "s0/g1") == f"--off: expected {links} (of s0: s0:g1, s0:g2), actual 's0/g1'"
-    assert first(*off, "s33") == f"--off: expected {links} (nearest: s3), actual 's33'"
+    assert first(*off, "s33") == f"--off: expected {links} (did you mean s3?), actual 's33'"
     assert first(*off, "g2") == f"--off: expected {links}, actual 'g2'"
     after = ("path", "h0", "h1", "--build", build, "--after")
     assert "(of s1: s1:g1, s1:g2)" in first(*after, "s1:x")
-    assert "(nearest: powerconnect-5324), actual '5324'" in first("new", "ring", "--dims", 4, "--model", 5324)
+    assert "(did you mean powerconnect-5324?), actual '5324'" in first("new", "ring", "--dims", 4, "--model", 5324)

@@ -66,6 +66,25 @@ def test_bad_input_is_told_at_once(build, run):
     assert (status, err.count("expected")) == (2, 1)
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (1, 2, 0)])
+def test_the_build_may_stand_before_between_or_behind_the_hosts(build, answer, order):
+    words = (build, "h0", "h8")
+    status, page = answer("path", *(words[i] for i in order))
+    assert (status, page) == answer("path", "h0", "h8", "--build", build)
+
+
+def test_three_words_without_one_build_among_them_are_a_finding(build, run, answer, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "h0").mkdir()
+    (tmp_path / "b").symlink_to(build)
+    assert answer("path", "h0", "h8", "b") == answer("path", "h0", "h8", "--build", "b")
+    for words in (("h1", "h2", "h3"), ("h1", "b", build), ("b", "h1", "h2", "--build", "b")):
+        status, out, err = run("path", *words)
+        assert (status, out, err.count("expected")) == (2, "", 1), err
+        assert "--build" in err or "two hosts and one build" in err
+    assert "(did you mean h1?), actual 'hh1'" in run("path", "hh1", "h2", "b")[2]
+
+
 def test_without_a_name_the_build_at_hand_is_followed(build, run, answer, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     status, _, err = run("path", "h0", "h8")

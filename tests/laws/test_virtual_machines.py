@@ -233,7 +233,7 @@ def test_a_new_card_at_a_port_of_several_networks_is_that_of_each():
         ('mac_prefix: "02:00:00:01"', "tagloom makes up"),
         ("mac_prefix: 52:54:00", "text (quote it)"),
         ('mac_prefix: "52:54:00", uplink: true', "none at an uplink"),
-        ('mac_prefx: "52:54:00"', "(nearest: mac_prefix)"),
+        ('mac_prefx: "52:54:00"', "(did you mean mac_prefix?)"),
         ("mac: []", "a MAC address, or several"),
     ],
 )

@@ -4,6 +4,7 @@ import pytest
 
 from tagloom.errors import InputError
 from tagloom.read import read_snmp_settings
+from tagloom.records.snmp import AUTH_PROTOCOLS
 
 
 def test_the_environment_goes_before_the_page(tmp_path):
@@ -28,7 +29,7 @@ def test_every_finding_is_told_at_once_and_no_secret_with_it(tmp_path):
         f"{page}: user: expected a user, here or in TAGLOOM_SNMP_USER, actual none",
         f"{page}: auth_password: expected {long}, here or in TAGLOOM_SNMP_AUTH_PASSWORD, actual 5 characters",
         f"{page}: priv_password: expected {long}, here or in TAGLOOM_SNMP_PRIV_PASSWORD, actual 4 characters",
-        f"{page}: auth_protocol: expected one of SHA, SHA-224, SHA-256, SHA-384, SHA-512, MD5, actual 'SHA9'",
+        f"{page}: auth_protocol: expected one of {', '.join(AUTH_PROTOCOLS)} (did you mean SHA?), actual 'SHA9'",
         f"{page}: priv_protocol: expected one of AES, AES-192, AES-256, DES, actual 'ROT13'",
     ]
 

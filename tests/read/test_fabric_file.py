@@ -7,6 +7,7 @@ from tagloom import pipeline
 from tagloom.errors import InputError
 from tagloom.read.fabric_file import parse_fabric, read_fabric
 from tagloom.read.fabric_text import format_fabric, format_family
+from tagloom.read.snmp_settings import SnmpSettings
 from tagloom.report import terminal
 
 ERRORS = sorted((ROOT / "tests" / "golden" / "errors").glob("*.yml"))
@@ -207,6 +208,8 @@ def test_a_switch_is_not_called_like_a_pattern_of_ansibles(name):
     [
         *("", "{{ lookup('pipe', 'id') }}", "10.0.0.1; id", "a b", "a:b", "s0:0", "s0:70000", "[s0]:22"),
         *("2001:db8::g", "[2001:db8::1", "fe80::1%{{ x }}", "-oProxyCommand=id", "a..b", "a\\n", "s0:²"),
+        *("192.0.2.311", "192.0.2.311:22", "192.0.2", "192.0.2.1.5", "192.0.2.010", "192.0.2.1.", "3221225985"),
+        *("0xC0000201", "0xC0.0.2.0x1", "rack.7"),
     ],
 )
 def test_an_address_is_the_name_of_a_host_or_an_ip_address(address):
@@ -223,6 +226,17 @@ def test_every_spelling_of_an_address_is_taken(address):
     assert parse_fabric(text, "f").switches[1].address == address
 
 
+def test_an_address_that_is_none_is_named_with_its_line():
+    text = f"{RING}switches:\n  s1: {{address: 192.0.2.11}}\n  s2: {{address: 192.0.2.311}}\n"
+    rule = "expected HOST or HOST:PORT, a name or an IP address, actual '192.0.2.311'"
+    assert findings(text) == [f"f:4  switches.s2.address: {rule}"]
+
+
+def test_a_switch_without_an_address_may_have_any_name():
+    fabric = parse_fabric('switches: {"1": {}, "7.1": {}}\nlinks: [["1:g1", "7.1:g1"]]\n', "f")
+    assert SnmpSettings(version="2c", community="c").agents(fabric) == {"1": ("1", 161), "7.1": ("7.1", 161)}
+
+
 def findings(text):
     with pytest.raises(InputError) as raised:
         parse_fabric(text, "f")
@@ -235,9 +249,9 @@ RING = "shape: {family: ring, dims: [4]}\n"
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("shape: {family: ring, dims: [4], paralel: 2}\n", "shape.paralel: expected {} (nearest: parallel)"),
-        (f"{RING}swiches: {{}}\n", "swiches: expected {} (nearest: switches)"),
-        (f"{RING}switches: {{s0: {{adress: s0}}}}\n", "switches.s0.adress: expected {} (nearest: address)"),
+        ("shape: {family: ring, dims: [4], paralel: 2}\n", "shape.paralel: expected {} (did you mean parallel?)"),
+        (f"{RING}swiches: {{}}\n", "swiches: expected {} (did you mean switches?)"),
+        (f"{RING}switches: {{s0: {{adress: s0}}}}\n", "switches.s0.adress: expected {} (did you mean address?)"),
         (f"{RING}colour: red\n", "colour: expected {}, actual 'colour'"),
     ],
 )
@@ -295,7 +309,7 @@ def test_one_misspelt_model_is_one_finding(own):
     text = f"switches: {{a: {{model: {model}}}, b: {{model: {model}}}, c: {{model: {model}}}}}\n{links}"
     text = text if own else f"model: {model}\nswitches: {{a: , b: , c: }}\n{links}"
     (found,) = findings(text)
-    assert "(nearest: powerconnect-5324), actual 'powerconnect-53244'" in found
+    assert "(did you mean powerconnect-5324?), actual 'powerconnect-53244'" in found
 
 
 def test_a_table_of_traffic_given_as_a_fabric_is_one_line():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -40,10 +41,27 @@ def one_line(error: Exception) -> str:
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return a suggestion for the end of what is expected, or nothing where no known word is near.
 
-    >>> nearest("pln", ["plan", "apply"])
-    ' (nearest: plan)'
+    Capitals, blanks, hyphens and underscores make no difference.
+
+    >>> nearest("pln", ["plan", "apply"]), nearest("UpDown", ["tree", "up-down"])
+    (' (did you mean plan?)', ' (did you mean up-down?)')
     """
-    return "".join(f" (nearest: {each})" for each in difflib.get_close_matches(word, list(known), n=1))
+    spelt = {_letters(each): each for each in known}
+    return "".join(f" (did you mean {spelt[each]}?)" for each in difflib.get_close_matches(_letters(word), spelt, n=1))
+
+
+def one_of(known: Iterable[str], word: object) -> str:
+    """Return what a finding expects where `word` is none of the known words: all of them, and the nearest.
+
+    >>> one_of(["ring", "mesh"], "rnig")
+    'one of ring, mesh (did you mean ring?)'
+    """
+    words = list(known)
+    return f"one of {', '.join(words)}{nearest(word, words) if isinstance(word, str) else ''}"
+
+
+def _letters(word: str) -> str:
+    return re.sub(r"[-_\s]+", "", word.casefold()) or word
 
 
 class TagloomError(Exception):

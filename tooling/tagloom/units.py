@@ -2,11 +2,12 @@
 
 import re
 from datetime import UTC, datetime
-from ipaddress import AddressValueError, IPv6Address
+from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
 LISTED_NUMBERS = 16_384  # in one list; there are 4,094 VLANs, and a list that names each four times is none
 _LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _HOST_NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*\.?\Z")  # RFC 1123, section 2.1, and underscores
+_NUMBER = re.compile(r"(?:\d+|0[xX][0-9A-Fa-f]*)\.?\Z", re.ASCII)  # the last label of an IPv4 address, never of a name
 _ZONE = re.compile(r"[A-Za-z0-9_.-]+\Z")  # the name of an interface, RFC 4007, section 11
 
 
@@ -101,7 +102,18 @@ def split_address(text: str, default: int = 0, *, any_free: bool = False) -> tup
             raise ValueError(f"not a zone: {zone!r}")
     elif not _HOST_NAME.match(host):
         raise ValueError(f"not the name of a host: {host!r}")
+    elif _NUMBER.match(host.removesuffix(".").rpartition(".")[2]):
+        IPv4Address(host)  # RFC 1123, section 2.1: what ends with a number is an address; resolvers read 192.0.2 as one
     return host, int(number) if number else default
+
+
+def managed_at(address: str, name: str) -> tuple[str, int]:
+    """Return the host and port (0 if none is named) of a switch's address; a switch without one is reached by its name.
+
+    >>> managed_at("192.0.2.1:2201", "s0"), managed_at("", "1.1")
+    (('192.0.2.1', 2201), ('1.1', 0))
+    """
+    return split_address(address) if address else (name, 0)
 
 
 def format_ranges(numbers: list[int], joiner: str = "-") -> str:

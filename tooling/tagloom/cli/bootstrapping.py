@@ -452,7 +452,9 @@ def open_stream(args: argparse.Namespace, name: str) -> ConsoleChannel:
 def add(commands: Commands) -> None:
     """Add this command to the parser."""
     bootstrap = commands.add(
-        "bootstrap", _bootstrap, "bring switches out of their boxes to their first login: what to paste, or typed"
+        "bootstrap",
+        _bootstrap,
+        "bring switches out of their boxes to their first login: what to paste, or typed; needs --network",
     )
     bootstrap.add_argument("fabric", type=Path, metavar="FABRIC", help="fabric file, with each switch's address")
     bootstrap.add_argument(
@@ -461,7 +463,9 @@ def add(commands: Commands) -> None:
     bootstrap.add_argument(
         "-i", "--inventory", type=Path, metavar="INVENTORY", help="who logs in (default: beside the fabric file)"
     )
-    bootstrap.add_argument("--network", required=True, metavar="NET", help="the switches' own, such as 192.0.2.0/24")
+    bootstrap.add_argument(
+        "--network", required=True, metavar="NET", help="required: the switches' own network, such as 192.0.2.0/24"
+    )
     bootstrap.add_argument("--gateway", default="", metavar="ADDRESS", help="the router of that network")
     add_device(bootstrap)
     bootstrap.add_argument("--user", default="", metavar="NAME", help="the user to make (default: the inventory's)")

@@ -18,7 +18,7 @@ from tagloom.cli.inputs import (
 )
 from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO
 from tagloom.cli.words import Parser, snmp_words
-from tagloom.errors import Finding, InputError
+from tagloom.errors import Finding, InputError, nearest
 
 if TYPE_CHECKING:
     import argparse
@@ -38,6 +38,8 @@ def _path(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.report import terminal
 
     all_found = Findings()
+    all_found.of(lambda: _take_build(args))
+    all_found.end()
     followed = all_found.of(lambda: _followed(args))
     all_found.end()
     assert followed is not None  # noqa: S101 - else there are findings
@@ -45,7 +47,7 @@ def _path(args: argparse.Namespace, screen: Screen) -> int:
     hosts = {host.name: h for h, host in enumerate(fabric.hosts)}
     for word, name in (("A", args.source), ("B", args.destination)):
         if name not in hosts:
-            all_found.findings.append(Finding(word, f"a host of {place}", repr(name)))
+            all_found.findings.append(Finding(word, f"a host of {place}{nearest(name, hosts)}", repr(name)))
     if args.source == args.destination:
         all_found.findings.append(Finding("A, B", "two hosts", f"{args.source} twice"))
     after = all_found.of(lambda: with_parts_dead(fabric, args.after))
@@ -57,6 +59,22 @@ def _path(args: argparse.Namespace, screen: Screen) -> int:
         screen.say(*terminal.frame_path_lines(each))
     screen.answer(there.to_json() | {"back": back.to_json(), "after": list(args.after)})
     return GOOD if there.reaches and back.reaches else NO
+
+
+def _take_build(args: argparse.Namespace) -> None:
+    """Take the one of three words that is a build's directory as `--build`. Raises InputError where none is."""
+    words = [args.source, args.destination, *([args.third] if args.third else [])]
+    if len(words) < 3:
+        return
+    if args.build is not None:
+        raise InputError([Finding("path", "A B beside --build, two hosts", " ".join(words))])
+    builds = [word for word in words if (Path(word) / "plan.json").is_file()]
+    builds = builds or [word for word in words if Path(word).is_dir() or "/" in word]
+    if len(builds) != 1:
+        actual = f"{' and '.join(builds)} (say which: --build DIR)" if builds else " ".join(words)
+        raise InputError([Finding("path", "two hosts and one build, a directory that tagloom plan wrote", actual)])
+    words.remove(builds[0])
+    args.build, (args.source, args.destination) = Path(builds[0]), words
 
 
 def _followed(args: argparse.Namespace) -> tuple[Fabric, FabricState, str]:
@@ -158,6 +176,7 @@ def add(commands: Commands) -> None:
     path = commands.add("path", _path, "show the path of a frame from one host to another, and back", site)
     path.add_argument("source", metavar="A", help="the host that sends")
     path.add_argument("destination", metavar="B", help="the host that it sends to")
+    path.add_argument("third", nargs="?", metavar="BUILD", help="as --build; A, B and BUILD may stand in any order")
     path.add_argument(
         "--build",
         type=Path,

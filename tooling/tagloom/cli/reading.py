@@ -1,4 +1,4 @@
-"""Answer tagloom docs: show the pages that explain tagloom, where no network and no checkout is."""
+"""Answer tagloom docs: show or search the pages that explain tagloom, where no network and no checkout is."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from tagloom.share import share_directory
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
     from pathlib import Path
 
     from tagloom.cli.screen import Screen
     from tagloom.cli.words import Commands
 
 WIDTH = 80
+MOST_PAGES = 15  # that a search lists; -v lists all
 PICTURE = re.compile(r"!\[([^\]]*)\]\([^)]*\)")
 LINK = re.compile(r"\[([^\]]*)\]\((?:[\w./-]*/)?([\w-]+)\.md(?:#[\w-]*)?\)")
 
@@ -30,15 +32,60 @@ def pages() -> dict[str, Path]:
     return dict(sorted(found.items(), key=lambda item: (item[0].count("/"), item[0])))
 
 
-def page_named(words: str, known: dict[str, Path]) -> str:
-    """Return the name of the page that somebody asks for, who may write it as a file. Raises InputError."""
+def page_named(words: str, known: dict[str, Path]) -> str | None:
+    """Return the name of the page that words name, also as a file; None where they name none, or several."""
     name = words.removeprefix("docs/").removesuffix(".md")
     last = [each for each in known if each.rpartition("/")[2] == name]
     if name in known or len(last) == 1:
         return name if name in known else last[0]
+    return None
+
+
+def unknown_page(words: str, known: dict[str, Path]) -> InputError:
+    """Return the error of words that name no page and stand on none, with the pages of similar names."""
+    name = words.removeprefix("docs/").removesuffix(".md")
+    last = [each for each in known if each.rpartition("/")[2] == name]
     near = difflib.get_close_matches(name, known, 3) or [each for each in known if name and name in each][:3]
     rule = f"a page: {', '.join(last or near)}" if last or near else "a page that tagloom docs lists"
-    raise InputError([Finding("page", rule, repr(words))])
+    return InputError([Finding("page", rule, repr(words))])
+
+
+def lines_with(words: Sequence[str], known: dict[str, Path]) -> dict[str, list[str]]:
+    """Return the lines of pages that contain a word, by page; of several words, of pages that contain each.
+
+    Capitals make no difference. Lines with most of the words come first, headings before others. Pages that name a
+    word in a heading come first, pages of the reference last.
+    """
+    sought = [word.casefold() for word in words if word]
+
+    def count(line: str) -> int:
+        return sum(word in line.casefold() for word in sought)
+
+    found: dict[str, list[str]] = {}
+    for name, path in known.items():
+        text = plain(re.sub(r"<!--.*?-->", "", path.read_text("utf-8"), flags=re.DOTALL))
+        if sought and count(text) == len(sought):
+            lines = sorted(filter(count, text.splitlines()), key=lambda line: (-count(line), not line.startswith("#")))
+            found[name] = lines
+
+    def place(name: str) -> tuple[bool, bool, int]:
+        return name.startswith("reference/"), not found[name][0].startswith("#"), -len(found[name])
+
+    return {name: found[name] for name in sorted(found, key=place)}
+
+
+def excerpt(line: str, words: Sequence[str], width: int) -> str:
+    """Return the part of a line around the first of the words in it, without the marks of Markdown."""
+    line = " ".join(re.sub(r"^[#>|\s-]+|[`*|]", " ", line).split())
+    at = min((place for word in words if (place := line.casefold().find(word.casefold())) >= 0), default=0)
+    start = max(0, min(at - width // 3, len(line) - width))
+    shown = line[start : start + width].rstrip()
+    return f"...{shown[3:]}" if start else shown
+
+
+def plain(text: str) -> str:
+    """Return Markdown whose pictures are their captions, and whose links name the page that they lead to."""
+    return LINK.sub(r"\1 (\2)", PICTURE.sub(r"(picture: \1)", text))
 
 
 def title_of(text: str) -> str:
@@ -53,30 +100,49 @@ def rendered(text: str) -> str:
 
     shown = io.StringIO()  # not standard output, which may be full or closed
     console = Console(file=shown, width=WIDTH, color_system=None, force_terminal=False, legacy_windows=False)
-    plain = LINK.sub(r"\1 (\2)", PICTURE.sub(r"(picture: \1)", text))
-    console.print(Markdown(plain, hyperlinks=False))
+    console.print(Markdown(plain(text), hyperlinks=False))
     return "\n".join(line.rstrip() for line in shown.getvalue().splitlines())
 
 
 def _docs(args: argparse.Namespace, screen: Screen) -> int:
     known = pages()
-    if args.page is None:
+    if not args.words:
         titles = {name: title_of(path.read_text("utf-8")) for name, path in known.items()}
         width = max(map(len, titles))
         screen.say(*(f"{name:<{width}}  {title}"[:WIDTH] for name, title in titles.items()))
         screen.say("next      tagloom docs tutorial")
         screen.answer({"pages": titles})
         return GOOD
-    name = page_named(args.page, known)
+    name = page_named(" ".join(args.words), known)
+    if name is None:
+        return _search(args, screen, known)
     text = known[name].read_text("utf-8")
     screen.say(*rendered(text).splitlines())
     screen.answer({"page": name, "title": title_of(text), "text": text})
     return GOOD
 
 
+def _search(args: argparse.Namespace, screen: Screen, known: dict[str, Path]) -> int:
+    found = lines_with(args.words, known)
+    if not found:
+        raise unknown_page(" ".join(args.words), known)
+    titles = {name: title_of(known[name].read_text("utf-8")) for name in found}
+    width = max(map(len, found))
+    shown = list(found)[: None if args.verbose else MOST_PAGES]
+    screen.say(*(f"{name:<{width}}  {excerpt(found[name][0], args.words, WIDTH - width - 2)}" for name in shown))
+    if len(shown) < len(found):
+        screen.say(f"more      {len(found) - len(shown)} more pages: -v lists all")
+    screen.say(f"next      tagloom docs {shown[0]}")
+    screen.answer({"words": args.words, "found": [{"page": n, "title": titles[n], "lines": found[n]} for n in found]})
+    return GOOD
+
+
 def add(commands: Commands) -> None:
     """Add this command to the parser."""
-    docs = commands.add("docs", _docs, "show a page of the documentation, or list them; needs no network")
+    docs = commands.add("docs", _docs, "show, list or search the pages of the documentation; needs no network")
     docs.add_argument(
-        "page", nargs="?", metavar="PAGE", help="such as routing or explanation/tags (default: list them)"
+        "words",
+        nargs="*",
+        metavar="PAGE|WORD",
+        help="a page, such as routing or explanation/tags; or words to search all pages for (default: list the pages)",
     )

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from tagloom.errors import Finding, InputError
+from tagloom.errors import Finding, InputError, one_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,7 +75,7 @@ class Fault:
             for name in said.keys() - defaults.keys() - {"kind"}
         ]
         if kind not in KINDS:
-            findings.append(Finding(f"{where}.kind", "one of " + ", ".join(KINDS), repr(kind)))
+            findings.append(Finding(f"{where}.kind", one_of(KINDS, kind), repr(kind)))
         for name, default in defaults.items():
             value, good = said[name], (int, float) if isinstance(default, float) else type(default)
             if not isinstance(value, good) or isinstance(value, bool):

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from tagloom.errors import Finding, InputError
+from tagloom.errors import Finding, InputError, one_of
 from tagloom.lab.returns import Returns
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ def manner(name: str, *, shell: bool) -> Manner:
     """Return a manner. Raises InputError where there is none of that name, or none that a shell can have."""
     names = [each for each, found in MANNERS.items() if found.of_shells or not shell]
     if name not in names:
-        raise InputError([Finding("manner", "one of " + ", ".join(names), name)])
+        raise InputError([Finding("manner", one_of(names, name), name)])
     return MANNERS[name]
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
-from tagloom.errors import DeviceError, Finding, InputError
+from tagloom.errors import DeviceError, Finding, InputError, one_of
 from tagloom.lab import agent, lines, manners, server, traps
 from tagloom.lab.agent import Agent, Login
 from tagloom.lab.dataplane import Dataplane
@@ -239,7 +239,7 @@ class Rack:
 
     def _named(self, names: Iterable[str]) -> list[Device]:
         wanted = list(names) or list(self.devices)
-        findings = [Finding("switch", "one of " + ", ".join(self.devices), n) for n in wanted if n not in self.devices]
+        findings = [Finding("switch", one_of(self.devices, n), n) for n in wanted if n not in self.devices]
         if findings:
             raise InputError(findings)
         return [self.devices[name] for name in wanted]
@@ -356,7 +356,7 @@ class Rack:
 
     def _known_hosts(self, *names: object) -> None:
         hosts = [h.name for h in self.fabric.hosts]
-        findings = [Finding("host", "one of " + ", ".join(hosts), str(n)) for n in names if n not in hosts]
+        findings = [Finding("host", one_of(hosts, n), str(n)) for n in names if n not in hosts]
         if findings:
             raise InputError(findings)
 

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from tagloom import platforms
-from tagloom.errors import DeviceError, Finding, InputError
+from tagloom.errors import DeviceError, Finding, InputError, one_of
 from tagloom.observe.cabling import FABRIC_NAME, Cabling, Unreached, cabling_of, next_agents, read_as_hosts
 from tagloom.observe.chassis import with_one_id_each
 from tagloom.observe.interpret import interpret, no_switch
@@ -101,7 +101,7 @@ def check_discovery(name: str, model: str | None) -> None:
     if not FABRIC_NAME.fullmatch(name):
         found.append(Finding("--name", "letters, digits, dot, hyphen, underscore", repr(name)))
     if model is not None and not platforms.is_model(model):
-        found.append(Finding("--model", "one of " + ", ".join(platforms.models()), repr(model)))
+        found.append(Finding("--model", one_of(platforms.models(), model), repr(model)))
     if found:
         raise InputError(found)
 

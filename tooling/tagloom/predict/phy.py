@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from tagloom.errors import Finding, InputError
+from tagloom.errors import Finding, InputError, one_of
 from tagloom.platforms.power import LPI_POWER
 from tagloom.platforms.sources import Source, parse_sources
 
@@ -57,7 +57,7 @@ def load_phy(name: str) -> Phy:
     for known, phy in phys().items():
         if known.lower() == name.strip().lower():
             return phy
-    raise InputError([Finding("--phy", f"one of {', '.join(phys())}", repr(name))])
+    raise InputError([Finding("--phy", one_of(phys(), name), repr(name))])
 
 
 def _phy(name: str, row: dict[str, Any], source: str, said: dict[str, str]) -> Phy:

@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagloom.errors import Finding, InputError
+from tagloom.errors import Finding, InputError, one_of
 from tagloom.predict.eee import POWERCONNECT_5548
 from tagloom.storage.document import read_yaml, shown
 
@@ -50,7 +50,7 @@ def read_sweep(path: Path) -> list[Cell]:
     if not isinstance(payload, dict):
         raise InputError([Finding(str(path), "a mapping with build, traffic, settings, timeouts", shown(payload))])
     findings = [
-        Finding(f"{path}: {key}", f"one of {', '.join(sorted(KEYS))}", "another key")
+        Finding(f"{path}: {key}", one_of(sorted(KEYS), key), "another key")
         for key in sorted(map(str, payload))
         if key not in KEYS
     ]

@@ -15,7 +15,7 @@ import yaml
 from pydantic import ValidationError
 
 from tagloom import platforms
-from tagloom.errors import Finding, InputError
+from tagloom.errors import Finding, InputError, one_of
 from tagloom.platforms.layouts import RULE as LAYOUTS
 from tagloom.platforms.own_port_names import RULE
 from tagloom.platforms.port_names import too_fast
@@ -357,7 +357,8 @@ class _Reader:
                 names = (
                     choices or sorted({v for model in known.values() for v in model}) or ["nothing for these models"]
                 )
-                self.find(("firmware", variable), "one of " + ", ".join(names), repr(choice if choices else variable))
+                wrong = choice if choices else variable
+                self.find(("firmware", variable), one_of(names, wrong), repr(wrong))
         for name, switch in draft.switches.items():
             choices_of = known.get(switch.model, {})
             own = (form.switches.get(name) or SwitchForm()).firmware
@@ -368,7 +369,7 @@ class _Reader:
                         path, "one of " + (", ".join(sorted(choices_of)) or "nothing for this model"), repr(variable)
                     )
                 elif choice not in choices_of[variable]:
-                    self.find(path, "one of " + ", ".join(choices_of[variable]), repr(choice))
+                    self.find(path, one_of(choices_of[variable], choice), repr(choice))
             said = {v: c for v, c in (form.firmware | own).items() if c in choices_of.get(v, ())}
             draft.switches[name] = replace(switch, firmware=tuple(sorted(said.items())))
 

@@ -161,12 +161,14 @@ def nearest_name(word: str, known: Iterable[str]) -> str:
     """Return the word of `known` that `word` may stand for, as the end of what is expected; "" where none is near.
 
     >>> nearest_name("paralel", ["parallel", "hosts"])
-    ' (nearest: parallel)'
+    ' (did you mean parallel?)'
     >>> nearest_name("5324", ["powerconnect-5324", "powerconnect-6224"])
-    ' (nearest: powerconnect-5324)'
+    ' (did you mean powerconnect-5324?)'
     """
     words = list(known)
-    return nearest(word, words) or next((f" (nearest: {each})" for each in words if word and each.endswith(word)), "")
+    return nearest(word, words) or next(
+        (f" (did you mean {each}?)" for each in words if word and each.endswith(word)), ""
+    )
 
 
 def plain_words(kind: str, message: str) -> str:

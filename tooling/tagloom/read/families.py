@@ -7,7 +7,7 @@ from itertools import combinations, product
 from math import prod
 from typing import TYPE_CHECKING
 
-from tagloom.errors import Finding
+from tagloom.errors import Finding, one_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -157,7 +157,7 @@ def family_named(words: str) -> str:
 def check(family: str, dims: tuple[int, ...]) -> Iterator[Finding]:
     """Find what keeps `dims` from making a fabric of the family."""
     if family not in FAMILIES:
-        yield Finding("shape.family", "one of " + ", ".join(FAMILIES), repr(family))
+        yield Finding("shape.family", one_of(FAMILIES, family), repr(family))
         return
     wanted = FAMILIES[family]
     if not dims or (wanted.count is not None and len(dims) != wanted.count):

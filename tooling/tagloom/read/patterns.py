@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagloom.errors import Finding, InputError
+from tagloom.errors import Finding, InputError, one_of
 from tagloom.records.traffic import Traffic
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def pattern(fabric: Fabric, text: str) -> Traffic:
     name, _, seed_text = text.removeprefix(PREFIX).partition(":")
     hosts = max(map(len, fabric.networks.values()))
     if name not in PATTERNS or not (seed_text or "1").isdigit():
-        raise InputError([Finding("--traffic", "pattern:NAME[:SEED], NAME one of " + ", ".join(PATTERNS), repr(text))])
+        raise InputError([Finding("--traffic", f"pattern:NAME[:SEED], NAME {one_of(PATTERNS, name)}", repr(text))])
     if hosts < 2:
         raise InputError([Finding("--traffic", "two hosts or more of one network for a pattern", str(hosts))])
     share, chance = np.zeros((len(fabric.hosts),) * 2), np.random.default_rng(int(seed_text or "1"))

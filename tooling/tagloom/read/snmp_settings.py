@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from tagloom.errors import Finding, InputError
+from tagloom.errors import Finding, InputError, one_of
 from tagloom.records.snmp import AUTH_PROTOCOLS, PRIV_PROTOCOLS, SNMP_PORT, Credentials
 from tagloom.storage.document import read_yaml, shown
 from tagloom.units import split_address
@@ -53,10 +53,13 @@ class SnmpSettings(BaseModel):
 
         Raises InputError for addresses of switches that do not exist.
         """
-        return self.agents_of({switch.name: switch.address or switch.name for switch in fabric.switches})
+        return self.agents_of({switch.name: switch.address for switch in fabric.switches})
 
     def agents_of(self, managed: Mapping[str, str]) -> dict[str, Address]:
-        """Return the agents of switches by name, `managed` at these addresses. Raises InputError as `agents` does."""
+        """Return the agents of switches by name, `managed` at these addresses, or by their names where one is "".
+
+        Raises InputError as `agents` does, and for what is no address.
+        """
         strangers = [name for name in self.addresses if name not in managed]
         if strangers:
             raise InputError(Finding(f"snmp.addresses.{name}", "a switch of the fabric", name) for name in strangers)
@@ -64,8 +67,10 @@ class SnmpSettings(BaseModel):
         for name, address in managed.items():
             if name in self.addresses:
                 found[name] = agent_at(self.addresses[name], self.port, f"snmp.addresses.{name}")
-            else:  # the port of a management address is SSH's
-                found[name] = split_address(address)[0], self.port
+            elif address:  # the port of a management address is SSH's
+                found[name] = agent_at(address, self.port, f"{name}: address")[0], self.port
+            else:
+                found[name] = name, self.port
         return found
 
 
@@ -134,5 +139,7 @@ def _missing(settings: SnmpSettings, where: str) -> list[Finding]:
             found.append(Finding(f"{where}: {key}", expected, f"{size} characters"))
     for key, known in (("auth_protocol", AUTH_PROTOCOLS), ("priv_protocol", PRIV_PROTOCOLS)):
         if getattr(settings, key) not in known:
-            found.append(Finding(f"{where}: {key}", "one of " + ", ".join(known), repr(getattr(settings, key))))
+            found.append(
+                Finding(f"{where}: {key}", one_of(known, getattr(settings, key)), repr(getattr(settings, key)))
+            )
     return found

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from cronsim import CronSim, CronSimError
 
-from tagloom.errors import Finding, InputError
+from tagloom.errors import Finding, InputError, one_of
 from tagloom.read.calendar import upcoming
 from tagloom.read.history import zone_of
 from tagloom.records.detours import PROTECTIONS
@@ -74,9 +74,7 @@ def read_timetable(path: Path, timezone: str | None = None) -> Timetable:
     document = {"rules": raw} if isinstance(raw, list) else raw
     if not isinstance(document, dict) or not isinstance(document.get("rules"), list) or not document["rules"]:
         raise InputError([Finding(str(path), "a list of {when, settings}, or a mapping with it as rules", shown(raw))])
-    findings = [
-        Finding(f"{path}: {key}", "one of " + ", ".join(sorted(KEYS)), "another key") for key in set(document) - KEYS
-    ]
+    findings = [Finding(f"{path}: {key}", one_of(sorted(KEYS), key), "another key") for key in set(document) - KEYS]
     rules: list[Rule] = []
     files: dict[str, Path] = {}
     for number, row in enumerate(document["rules"]):
@@ -201,7 +199,7 @@ def _word(
     value = document.get(key, default)
     word = "off" if value is False else value  # as YAML reads it
     if word not in words:
-        findings.append(Finding(f"{path}: {key}", "one of " + ", ".join(words), shown(value)))
+        findings.append(Finding(f"{path}: {key}", one_of(words, value), shown(value)))
         return default
     return str(word)
 

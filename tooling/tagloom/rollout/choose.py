@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagloom.errors import AT_ONCE, Finding, InputError, PlanError, UnwritableError
+from tagloom.errors import AT_ONCE, Finding, InputError, PlanError, UnwritableError, one_of
 from tagloom.graph.cycles import find_cycle, ranks
 from tagloom.graph.numbering import renumbered
 from tagloom.graph.trees import flooding_links
@@ -165,7 +165,7 @@ def from_factory(
 def unfit(strategy: str, *, allow_drain: bool = False) -> list[Finding]:
     """Return findings against a requested strategy."""
     if strategy not in STRATEGIES:
-        return [Finding("--strategy", "one of " + ", ".join(STRATEGIES), repr(strategy))]
+        return [Finding("--strategy", one_of(STRATEGIES, strategy), repr(strategy))]
     if strategy == "drain" and not allow_drain:
         return [Finding("--strategy drain", "--allow drain beside it", "hosts may not be paused")]
     return []

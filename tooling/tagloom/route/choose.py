@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagloom.errors import Finding, InputError, PlanError
+from tagloom.errors import Finding, InputError, PlanError, one_of
 from tagloom.graph.cycles import find_cycle
 from tagloom.graph.paths import departures, dependencies
 from tagloom.records.routes import Routes
@@ -53,14 +53,14 @@ METHODS: dict[str, str] = {
 
 def unknown_method(method: str) -> list[Finding]:
     """Return a finding if there is no such routing."""
-    return [] if method in METHODS else [Finding("--routing", "one of " + ", ".join(METHODS), repr(method))]
+    return [] if method in METHODS else [Finding("--routing", one_of(METHODS, method), repr(method))]
 
 
 def refuse_ways(fabric: Fabric, assignment: str = "fixed", prefer: str = "vlans") -> None:
     """Raise InputError for networks' own routings that are none, and for what own routings and links exclude."""
     whole, fabric = fabric, routed_alike(fabric, assignment)
     findings = [
-        Finding(f"networks.{name}.routing", f"one of {', '.join(METHODS)}", repr(method))
+        Finding(f"networks.{name}.routing", one_of(METHODS, method), repr(method))
         for name, method in whole.routings
         if method not in METHODS
     ]

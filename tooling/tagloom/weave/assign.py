@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom import platforms
-from tagloom.errors import Finding, InputError, PlanError
+from tagloom.errors import Finding, InputError, PlanError, one_of
 from tagloom.graph.numbering import renumbered
 from tagloom.records.host_entries import with_all_addresses
 from tagloom.records.switch_state import Frames
@@ -33,7 +33,7 @@ ASSIGNMENTS = ("fixed", "renamed", "pinned")
 def unknown_assignment(assignment: str) -> list[Finding]:
     """Return a finding if there is no such assignment."""
     known = assignment in ASSIGNMENTS
-    return [] if known else [Finding("--assignment", " or ".join(ASSIGNMENTS), repr(assignment))]
+    return [] if known else [Finding("--assignment", one_of(ASSIGNMENTS, assignment), repr(assignment))]
 
 
 @dataclass(frozen=True, slots=True)
