@@ -26,7 +26,7 @@ MISTAKES = {
     "tree, dragonfly (did you mean ring?), actual 'rnig'",
     "lab ping h0 h1 h2": "tagloom lab ping: expected arguments as in --help, actual h2",
     "export svg build": "tagloom export FORMAT: expected one of simgrid, containerlab, netlab, graphml, dot, slurm, "
-    "batfish, prometheus, grafana, netbox-context, actual 'svg'",
+    "batfish, prometheus, grafana, cabling, cabling-table, netbox-context, actual 'svg'",
 }
 
 

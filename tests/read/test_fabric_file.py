@@ -1,5 +1,7 @@
 """The fabric file of the contract: families, ports in their order, parts that override, every error at once."""
 
+import dataclasses
+
 import pytest
 
 from fabrics import ROOT, make_fabric
@@ -438,3 +440,42 @@ def test_models_and_families_are_known_in_every_case_and_with_blanks(model, fami
         f"name: r\nmodel: {model}\nshape: {{family: {family}, dims: [3], parallel: 1, hosts: 1}}\n", "r.yml"
     )
     assert {switch.model for switch in fabric.switches} == {"powerconnect-8024f"}
+
+
+EXPLICIT = "shape: {family: ring, dims: [4], explicit: true}\n"
+OWN_PORTS = 'links: [["a:g7", "b:g2"], ["b:g9", "c:g1"], ["c:g2", "d:g1"], ["d:g24", "a:g1"]]\n'
+OR_ELSE = "(state: down for what is not cabled; or no shape)"
+FOUR = "switches: {a: {}, b: {}, c: {}, d: {}}\n"
+
+
+def test_an_explicit_family_has_the_ports_that_the_file_lists_and_no_others():
+    fabric = parse_fabric(f"{EXPLICIT}{FOUR}{OWN_PORTS}hosts: {{h0: {{switch: c, port: g20}}}}\n", "f")
+    assert [(link.a, link.a_port, link.b, link.b_port) for link in fabric.links] == [
+        *((0, 7, 1, 2), (1, 9, 2, 1), (2, 2, 3, 1), (3, 24, 0, 1)),
+    ]
+    assert [switch.at for switch in fabric.switches] == [(0,), (1,), (2,), (3,)]
+    assert [(host.name, host.switch, host.port) for host in fabric.hosts] == [("h0", 2, 20)]
+    assert fabric.shape == make_fabric("ring", 4).shape
+    again = parse_fabric(format_fabric(fabric), "again")
+    assert all(getattr(again, each.name) == getattr(fabric, each.name) for each in dataclasses.fields(fabric))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            f"{EXPLICIT}switches: {{a: {{}}, b: {{}}, c: {{}}}}\n",
+            "f:2  switches: expected the 4 switches of this ring, in its order; or no shape, actual 3",
+        ),
+        (
+            f"{EXPLICIT}{FOUR}{OWN_PORTS.replace('d:g24', 'b:g24')}",
+            f"f:3  links: expected 1 between d and a in this ring {OR_ELSE}, actual 0",
+        ),
+        (
+            f"{EXPLICIT.replace('explicit', 'parallel: 2, explicit')}{FOUR}{OWN_PORTS}",
+            f"f:3  links: expected 2 between a and b in this ring {OR_ELSE}, actual 1, and too few between 3 more",
+        ),
+    ],
+)
+def test_an_explicit_family_that_the_file_does_not_list_is_a_finding(text, said):
+    assert said in findings(text)

@@ -32,6 +32,8 @@ EXPORTS = {
     "batfish": "layer1_topology.json",
     "prometheus": "alert rules",
     "grafana": "a dashboard",
+    "cabling": "which port is cabled to which, as CSV",
+    "cabling-table": "the same as a table to print",
     CONTEXT: "what NetBox's devices are told, to be PATCHed",
 }
 

@@ -29,16 +29,21 @@ DEFAULT_MODEL = "powerconnect-5324"
 
 def _new(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.read import format_family
+    from tagloom.read.fabric_file import parse_fabric
+    from tagloom.report.cabling import port_lines, ports_taken
 
     text = format_family(
         args.name or args.family, args.family, tuple(args.dims), args.parallel, args.hosts, args.model, lag=args.lag
     )
+    fabric = parse_fabric(text, "new")
     if args.output is None:
         screen.say(text.rstrip())
+        screen.remark(*port_lines(fabric))
     else:
         write_whole(args.output, text)
-        screen.say(f"wrote     {args.output}", f"next      tagloom plan {args.output} -o build")
-    screen.answer({"fabric": text, "wrote": str(args.output) if args.output else ""})
+        screen.say(f"wrote     {args.output}", *port_lines(fabric), f"next      tagloom plan {args.output} -o build")
+    wrote = str(args.output) if args.output else ""
+    screen.answer({"fabric": text, "ports": ports_taken(fabric), "wrote": wrote})
     return GOOD
 
 

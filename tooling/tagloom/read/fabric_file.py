@@ -197,6 +197,8 @@ class _Reader:
         for name in draft.reserved.keys() - draft.switches.keys():
             self.find(("reserved", name), "a switch of this fabric", repr(name))
         self._links(form, draft)
+        if form.shape is not None and form.shape.explicit and len(draft.links) == len(form.links):
+            self._fits_family(form.shape, draft)
         self._hosts(form, draft)
         draft.networks = self._networks(
             "networks", {name: part.hosts for name, part in form.networks.items()}, form, draft
@@ -253,6 +255,8 @@ class _Reader:
         if shape.lag and shape.parallel < 2:
             self.find(("shape", "parallel"), "at least 2 cables to aggregate", str(shape.parallel))
             return False
+        if shape.explicit:
+            return True
         layout = families.FAMILIES[shape.family].build(dims)
         for i, at in enumerate(layout.at):
             draft.switches[f"s{i}"] = Switch(f"s{i}", form.model, at)
@@ -290,6 +294,28 @@ class _Reader:
                 draft.hosts[f"h{h}"] = (f"s{s}", next_port(s), (FIRST_INVENTED_MAC + h,), False, ())
                 h += 1
         return True
+
+    def _fits_family(self, shape: ShapeForm, draft: _Draft) -> None:
+        """See that the file lists the links of the family, by which routes are chosen, and place its switches in it."""
+        layout = families.FAMILIES[shape.family].build(tuple(shape.dims))
+        listed = list(draft.switches.values())
+        if len(listed) < len(layout.at):
+            rule = f"the {len(layout.at)} switches of this {shape.family}, in its order; or no shape"
+            self.find(("switches",), rule, str(len(listed)))
+            return
+        for switch, at in zip(listed, layout.at, strict=False):
+            draft.switches[switch.name] = replace(switch, at=switch.at or at)
+        count = Counter(frozenset((cable.a, cable.b)) for cable in draft.links)
+        needed = 1 if shape.lag else shape.parallel
+        ends = [(listed[edge.a].name, listed[edge.b].name) for edge in layout.edges]
+        short = [pair for pair in ends if count[frozenset(pair)] < needed]
+        if short:
+            a, b = short[0]
+            more = f", and too few between {len(short) - 1} more" if len(short) > 1 else ""
+            rule = (
+                f"{needed} between {a} and {b} in this {shape.family} (state: down for what is not cabled; or no shape)"
+            )
+            self.find(("links",), rule, f"{count[frozenset((a, b))]}{more}")
 
     def _named_switches(self, form: FabricForm, draft: _Draft) -> None:
         for name, given in form.switches.items():

@@ -35,6 +35,7 @@ class ShapeForm(Form):
     parallel: int = Field(1, ge=1, le=64)
     hosts: int = Field(1, ge=0, le=512)
     lag: bool = False
+    explicit: bool = False
 
 
 class SwitchForm(Form):

@@ -35,6 +35,7 @@ WORDS = {
         "parallel": "Links between neighbours.",
         "hosts": "Hosts on each switch, in a fat tree on each leaf.",
         "lag": "Whether the parallel links of two neighbours are one aggregated link.",
+        "explicit": "Whether the file lists all switches, links and hosts, so that none are made from the family.",
     },
     "SwitchForm": {
         "model": "Its model.",

@@ -60,7 +60,7 @@ def format_fabric(fabric: Fabric) -> str:
     if fabric.returned_ports != "isolated":
         lines.append(f"returned_ports: {fabric.returned_ports}")
     if fabric.shape is not None:
-        lines.append(f"shape: {_shape(fabric.shape)}")
+        lines.append(f"shape: {_shape(fabric.shape, ', explicit: true')}")
     lines.append("switches:")
     lines += map(_switch, fabric.switches)
     lines.append("hosts:" if fabric.hosts else "hosts: {}")
@@ -173,6 +173,6 @@ def _sides(link: Link, a: str, b: str) -> tuple[tuple[str, list[int]], tuple[str
     return (a, [p for p, _ in link.cables]), (b, [q for _, q in link.cables])
 
 
-def _shape(shape: Shape) -> str:
-    dims, lag = ", ".join(map(str, shape.dims)), ", lag: true" if shape.lag else ""
-    return f"{{family: {word(shape.family)}, dims: [{dims}], parallel: {shape.parallel}, hosts: {shape.hosts}{lag}}}"
+def _shape(shape: Shape, more: str = "") -> str:
+    dims, more = ", ".join(map(str, shape.dims)), f"{', lag: true' if shape.lag else ''}{more}"
+    return f"{{family: {word(shape.family)}, dims: [{dims}], parallel: {shape.parallel}, hosts: {shape.hosts}{more}}}"

@@ -13,6 +13,7 @@ from tagloom.graph.flows import flows_of
 from tagloom.platforms.power import latency_seconds
 from tagloom.records.fabric import DEFAULT_SPEED_MBPS
 from tagloom.report.batfish import layer1
+from tagloom.report.cabling import cabling_csv, cabling_table
 from tagloom.report.lab_topologies import containerlab, netlab
 from tagloom.report.monitoring import alert_rules, dashboard
 from tagloom.report.slurm import topology_conf
@@ -139,6 +140,8 @@ OF_FABRIC: dict[str, Callable[[Fabric], str]] = {
     "batfish": layer1,
     "prometheus": alert_rules,
     "grafana": dashboard,
+    "cabling": cabling_csv,
+    "cabling-table": cabling_table,
 }
 OF_BUILD: dict[str, Callable[[Fabric, Routes, str], str]] = {
     "simgrid": lambda fabric, routes, _: "".join(simgrid(fabric, routes)),
