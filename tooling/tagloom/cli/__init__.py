@@ -30,6 +30,7 @@ from tagloom.cli import (
     repairing,
     replacing,
     reporting,
+    starting,
 )
 from tagloom.cli.applying import pushed_payload
 from tagloom.cli.pages import command_in, pages_for
@@ -48,6 +49,7 @@ PLACES = {
     *(errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ESTALE, errno.EXDEV),
 }
 GROUPS = (
+    starting,
     planning,
     bootstrapping,
     recording,

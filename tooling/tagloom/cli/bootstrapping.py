@@ -51,7 +51,7 @@ def _bootstrap(args: argparse.Namespace, screen: Screen) -> int:
     network = wrong.of(lambda: network_given(args))
     _check_words(args, fabric, wrong)
     addresses = wrong.of(lambda: addresses_of(fabric, network, args.switch)) if fabric and network else None
-    inventory = args.inventory or (args.fabric.parent if (args.fabric.parent / "tagloom.yml").is_file() else None)
+    inventory = args.inventory or inventory_beside(args.fabric)
     if (args.serial or args.telnet) and inventory is None:
         wrong.findings.append(Finding("-i", "the inventory that says who logs in", "none beside the fabric file"))
     elif inventory is not None:
@@ -105,6 +105,12 @@ def _bootstrap(args: argparse.Namespace, screen: Screen) -> int:
     nobody: dict[str, Any] = {"configured": [], "known_hosts": None, "enrolled": [], "factory_user": ""}
     screen.answer({"written": list(map(str, written)), "left_out": [switch.name for switch in left_out], **nobody})
     return GOOD
+
+
+def inventory_beside(fabric: Path) -> Path | None:
+    """Return the inventory of a fabric file: its directory, or `inventory` there, None where neither is one."""
+    places = fabric.parent, fabric.parent / "inventory"
+    return next((place for place in places if (place / "tagloom.yml").is_file()), None)
 
 
 def _check_words(args: argparse.Namespace, fabric: Fabric | None, wrong: Findings) -> None:

@@ -97,6 +97,18 @@ class Screen:
         for line in lines:
             self._print("stderr", line)
 
+    def can_ask(self) -> bool:
+        """Return whether somebody sits at a terminal who can be asked: never with --json."""
+        return not self.as_json and sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+
+    def ask(self, question: str) -> str | None:
+        """Return the line that is typed as the answer to a question; None at the end of the input."""
+        with suppress(OSError, ValueError):  # ValueError: no text in the terminal's encoding, or a closed stream
+            print(printable(question), end=" ", file=sys.stderr, flush=True)
+            line = sys.stdin.readline()
+            return line.strip() if line else None
+        return None
+
     @contextmanager
     def progress(self, what: str) -> Iterator[Callable[[int, int], None]]:
         """Show how far something is: a bar on a terminal, a line now and then elsewhere."""

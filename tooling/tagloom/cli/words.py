@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 EXAMPLES = {
     "tagloom": "tagloom demo",
+    "init": "tagloom init rack --family torus --dims 4 4 --parallel 2 --network 192.0.2.0/24",
+    "paths": "tagloom paths playbooks",
     "new": "tagloom new torus --dims 4 4 --parallel 2 -o fabric.yml",
     "schema": "tagloom schema -o fabric.schema.json",
     "plan": "tagloom plan fabric.yml -o build",
@@ -77,6 +79,8 @@ EXAMPLES = {
 PAGES = {
     "tagloom": "index.md",
     "status": "status.md",
+    "init": "installing.md",
+    "paths": "installing.md",
     "new": "fabric-file.md",
     "bootstrap": "first-login.md",
     "plan": "routing.md",
@@ -117,11 +121,11 @@ PAGES = {
 
 # Where `tagloom --help` lists each command.
 SECTIONS = {
-    "operate": "status new bootstrap plan verify path rollout apply confirm rollback abort repair replace backup",
+    "operate": "status init new bootstrap plan verify path rollout apply confirm rollback abort repair replace backup",
     "save power": "regulate timetable run",
     "look": "observe discover adopt import hosts record",
     "study": "predict report measure eee fit sweep score export",
-    "learn": "demo lab docs",
+    "learn": "demo lab docs paths",
     "shell and editor": "completion schema",
 }
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tagloom.read.fabric_file import read_fabric
 from tagloom.storage.document import read_yaml
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tagloom.records.fabric import Fabric
 
 
@@ -23,4 +23,6 @@ def fabric_path(inventory: Path) -> Path:
     payload = inventory / "tagloom.yml" if inventory.is_dir() else inventory
     named = read_yaml(payload, "an inventory of tagloom's")
     name = named.get("fabric", "fabric.yml") if isinstance(named, dict) else "fabric.yml"
-    return payload.parent / str(name)
+    path = payload.parent / str(name)
+    plain = Path(os.path.normpath(path))  # inventory/../fabric.yml is fabric.yml, unless inventory is a link
+    return plain if plain.exists() and path.exists() and plain.samefile(path) else path
