@@ -1,5 +1,7 @@
 """Two readings give rates, through counters that wrap, switches that reboot and readings that are missing."""
 
+from dataclasses import replace
+
 import pytest
 
 from tagloom.observe import rates
@@ -39,6 +41,20 @@ def test_thirty_two_bits_give_no_rate_where_they_could_have_wrapped_twice():
 
 def test_a_counter_that_was_cleared_gives_no_rate():
     assert rate(seen(0, 0, 10**12), seen(10, 10, 5)) is None
+
+
+@pytest.mark.parametrize("bits", [32, 64])
+@pytest.mark.parametrize("speed", [None, 0])
+def test_a_counter_that_went_back_at_a_port_of_unknown_speed_gives_no_rate(bits, speed):
+    before, after = seen(0, 0, 10**9, bits=bits, speed=speed), seen(10, 10, 5, bits=bits, speed=speed)
+    assert rate(before, after) is None
+    assert rate(after, replace(before, at=20, uptime_seconds=20)) == (10**9 - 5) * 8 / 10
+
+
+def test_a_counter_that_rises_faster_than_its_port_gives_no_rate():
+    """Agents that read their hardware every 30 s catch up in one interval."""
+    assert rate(seen(0, 0, 5), seen(10, 10, 5 + 10**13)) is None
+    assert rate(seen(0, 0, 5), seen(1, 1, 5 + 30 * 125_000_000)) == 30 * 10**9
 
 
 def test_a_counter_that_changed_its_width_gives_no_rate():

@@ -1,6 +1,7 @@
 """Profiles of parallel programs, flows and patterns: what they say, what they cannot, and what is wrong with them."""
 
 import csv
+import itertools
 import re
 import shutil
 from pathlib import Path
@@ -329,6 +330,46 @@ def test_tau_is_read_by_its_headings_and_counts(torus, tmp_path):
     assert "templated_functions_MULTI_METRIC" in refused(columns, torus)
 
 
+@pytest.mark.parametrize(
+    ("rows", "communication", "calls"),
+    [
+        (['"MPI_Wait() => [CONTEXT] MPI_Wait()" 9 0 0 5e5 0 GROUP="TAU_SAMPLE_CONTEXT"'], 0.5, 10),
+        (['"MPI_Wait() => [CONTEXT] MPI_Wait() => [SUMMARY] poll" 9 0 5e5 5e5 0 GROUP="TAU_SAMPLE"'], 0.5, 10),
+        (['"MPI_Wait() [ <tag> = <7> ]" 9 0 5e5 5e5 0 GROUP="TAU_PARAM"'], 0.5, 10),
+        (
+            [
+                '"MPI_Reduce()" 2 2 1e5 3e5 0 GROUP="MPI"',
+                '"MPI Collective Sync" 2 0 2e5 2e5 0 GROUP="MPI"',
+                '"MPI_Reduce() => MPI Collective Sync" 2 0 2e5 2e5 0 GROUP="MPI | TAU_CALLPATH"',
+            ],
+            0.8,
+            12,
+        ),
+        (['"MPI_Recv() [THROTTLED]" 7 0 1e5 1e5 0 GROUP="TAU_DISABLE"'], 0.6, 17),
+    ],
+)
+def test_rows_of_tau_that_repeat_the_time_of_a_call_count_once(torus, tmp_path, rows, communication, calls):
+    write_tau(tmp_path, "_MULTI_TIME", 5e6)
+    for path in tmp_path.iterdir():
+        text = path.read_text().replace("1 templated", f"{1 + len(rows)} templated")
+        path.write_text(text.replace("0 aggregates", "\n".join((*rows, "0 aggregates"))))
+    profile = read_profile(tmp_path, torus)
+    assert (profile.communication_seconds, profile.calls) == (pytest.approx(communication), calls)
+    assert ("stopped measuring MPI_Recv()" in " ".join(profile.remarks)) == ("THROTTLED" in rows[0])
+
+
+def test_one_sided_messages_and_several_runs_of_monitoring_are_remarked(torus, tmp_path):
+    for run, rank in itertools.product(("a", "b"), (0, 1)):
+        pair = f"{rank}\t{1 - rank}\t"
+        one_sided = f"# OSC\nS\t{pair}500 bytes\t1 msgs sent\nR\t{pair}2000 bytes\t3 msgs sent\n"
+        (tmp_path / f"{run}.{rank}.prof").write_text(f"E\t{pair}100 bytes\t2 msgs sent\t0,2\n{one_sided}")
+    one, both = read_traffic(tmp_path / "a.0.prof", torus), read_traffic(tmp_path, torus)
+    assert (one.volume_bytes.sum(), both.volume_bytes.sum()) == (200, 400)
+    assert "8 one-sided messages (MPI_Put, MPI_Get) of 5,000 bytes are not in the matrix" in one.remarks[1]
+    assert [remark for remark in one.remarks if "added up" in remark] == []
+    assert "files of 2 runs or phases are added up: a, b" in both.remarks[2]
+
+
 MPIP_TASKS = (
     "@ mpiP\n@ Version                  : {version}\n@--- MPI Time (seconds) -----\n-----\n"
     "Task    AppTime    MPITime     MPI%\n   0         10          1    10.00\n   1         10          3    30.00\n"
@@ -382,6 +423,36 @@ def test_versions_units_and_headings_of_mpip_that_are_unknown_are_refused(torus,
     path = tmp_path / "run.mpiP"
     path.write_text((MPIP_TASKS.format(version="3.5.0") + MPIP_SIZES.format(share="Sent%")).replace(old, new))
     assert f"expected {expected}" in refused(path, torus)
+
+
+def test_what_a_report_of_mpip_has_apart_or_lacks_is_remarked(torus, tmp_path):
+    path, tasks = tmp_path / "run.mpiP", MPIP_TASKS.format(version="3.5.0")
+    sizes = MPIP_SIZES.format(share="Sent%")
+    path.write_text(tasks + MPIP_SITES + "@--- End of Report -----\n")
+    assert read_profile(path, torus).remarks[-1] == "this mpiP report has no messages that were sent"
+    path.write_text(tasks + sizes)
+    assert "may have been cut off" in read_profile(path, torus).remarks[-1]
+    origin = sizes.replace("Sent Message", "RMA Origin").replace("Send ", "Put ")
+    path.write_text(tasks + sizes + origin + "@--- End of Report -----\n")
+    profile = read_profile(path, torus)
+    assert profile.volume_bytes.sum() == pytest.approx(1e6)
+    assert "one-sided messages: 1,000,000 bytes are not in the matrix" in profile.remarks[-1]
+
+
+def test_call_sites_count_the_waits_that_a_list_of_twenty_leaves_out(torus, tmp_path):
+    path = tmp_path / "run.mpiP"
+    times = MPIP_TIMES + "Call  Site  Time  App%  MPI%  Count  COV\nRecv  1  9.5e+03  1.2  66.1  30  0.32\n"
+    path.write_text(MPIP_TASKS.format(version="3.5.0") + times + MPIP_SIZES.format(share="Sent%") + MPIP_SITES)
+    assert read_profile(path, torus).calls == 55
+
+
+def test_a_row_of_mpip_that_cannot_be_read_and_a_second_report_are_refused(torus, tmp_path):
+    path = tmp_path / "run.mpiP"
+    text = MPIP_TASKS.format(version="3.5.0") + MPIP_SIZES.format(share="Sent%")
+    path.write_text(text.replace("1   100   1e+06", "112345678901e+06 1"))
+    assert "a row of mpiP's Aggregate Sent Message Size: Call Site Count" in refused(path, torus)
+    path.write_text(text + text)
+    assert "expected one report of mpiP, actual 2" in refused(path, torus)
 
 
 def test_paraprofs_summary_is_read_by_its_heading(tmp_path):

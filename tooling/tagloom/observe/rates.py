@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 UPTIME_WRAP_SECONDS = 2**32 / 100  # sysUpTime is 32 bits of hundredths: 497 days
 CLOCK_SLACK_SECONDS = 5.0  # difference of its clock and ours, for late answers; a hundredth of the time is added
 
-IMPOSSIBLE = 2  # times a port's speed: a counter that would have wrapped faster was cleared
+CACHED_SECONDS = 30.0  # that an agent's counters may lag behind, to catch up in one interval
+IMPOSSIBLE = 2  # times a port's speed: a counter that would have risen or wrapped faster was set
 
 
 def rates(before: Observation, after: Observation) -> Rates:
@@ -24,7 +25,8 @@ def rates(before: Observation, after: Observation) -> Rates:
     The interval is measured on the switch's own clock, so that a slow reading does not distort it. A counter below its
     earlier value has wrapped once. That holds for 64 bits (RFC 2863 section 3.1.6), and for 32 bits while less than one
     round fits into the interval; if more could, there is no rate. There is none either after a cleared counter or a
-    reboot.
+    reboot, where a port would have been much faster than it is, and where a counter went back at a port of unknown
+    speed.
     """
     name = after.switch
     if before.error or after.error:
@@ -56,11 +58,13 @@ def _bits(was: int | None, now: int | None, old: Counters, port: Counters, secon
     if was is None or now is None:
         return None
     modulus = 1 << port.bits
-    speed = port.speed_bps or old.speed_bps or 0
+    speed = max(port.speed_bps or 0, old.speed_bps or 0)
     if port.bits == 32 and speed * seconds / 8 >= modulus:
         return None
     bits = (now - was) % modulus * 8
-    return None if now < was and speed and bits > IMPOSSIBLE * speed * seconds else bits
+    if not speed:
+        return bits if now >= was else None
+    return None if bits > IMPOSSIBLE * speed * (seconds + CACHED_SECONDS * (now >= was)) else bits
 
 
 def rates_between(before: Mapping[str, Observation], after: Mapping[str, Observation]) -> dict[str, Rates]:

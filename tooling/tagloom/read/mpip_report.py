@@ -26,6 +26,7 @@ _STATISTICS, _TASKS, _TIMES, _SIZES, _SITES = (
     "Aggregate Sent Message Size",
     "Callsite Time statistics",
 )
+_ONE_SIDED = ("Aggregate RMA Origin Size", "Aggregate RMA Size")
 # The sections that are read, each with its unit and the columns that it needs.
 _SECTIONS = {
     _STATISTICS: ("seconds", ("AppTime", "MPITime")),
@@ -33,6 +34,7 @@ _SECTIONS = {
     _TIMES: ("milliseconds", ("Call", "Site", "MPI%")),
     _SIZES: ("bytes", ("Call", "Site", "Count", "Total")),
     _SITES: ("milliseconds", ("Name", "Site")),
+    **dict.fromkeys(_ONE_SIDED, ("bytes", ("Call", "Site", "Count", "Total"))),
 }
 _LABELS = ("Max", "Mean", "Min", "Stddev", "Aggregate")  # of the rows of _STATISTICS, which no heading names
 
@@ -62,6 +64,7 @@ class _Sums:
         self.seconds: float | None = None
         self.communication: float | None = None
         self.sent = self.count = self._mean = 0.0
+        self.one_sided = 0.0  # bytes
         self.waits: dict[str, float] = {}  # by section, of those that count calls
         self.vectors: dict[str, float] = {}  # the shares of time of calls without bytes
 
@@ -79,6 +82,8 @@ class _Sums:
             others = max(1, self.ranks - 1) if row.word("Call") == "Alltoall" else 1
             self.count += row.number("Count") * others
             self.sent += row.number("Total") * others
+        elif row.section in _ONE_SIDED:
+            self.one_sided += row.number("Total")
         else:
             self._call(row, row.word("Call" if row.section == _TIMES else "Name"))
 
@@ -103,13 +108,16 @@ def mpip(path: Path) -> RankMatrix:
 
     A rank's Alltoall really sends to the P - 1 others, so its bytes are scaled so. Other figures stay as reported. What
     mpiP counts but no link carries (messages to oneself), and what it does not count, stands in the remarks. Reports
-    before mpiP 3.5 count calls by call site alone; where these are left out, how often ranks waited is unknown.
+    before mpiP 3.5 count calls by call site alone; where these are left out, how often ranks waited is unknown. Else
+    the call sites count, which are all, where the list of the twenty that took most has fewer.
     """
     found = Cells()
     lines = lines_of(path)
     version = next((said for line in lines if (said := _VERSION.match(line))), None)
     if version is not None and version[1] not in _VERSIONS:
         found.findings.append(Finding(str(path), "a report of mpiP 2 or 3", shown(version.string)))
+    if (reports := sum(line.startswith("@ mpiP") for line in lines)) > 1:
+        found.findings.append(Finding(str(path), "one report of mpiP", str(reports)))
     sums = _Sums(sum(line.startswith("@ MPI Task Assignment") for line in lines))
     for row in _rows(path, lines, found):
         try:
@@ -129,9 +137,17 @@ def mpip(path: Path) -> RankMatrix:
         f"mpiP has no bytes of {name}, {share:.0f} % of the time in MPI: they are missing"
         for name, share in sorted(sums.vectors.items())
     ]
-    waits = sums.waits.get(_TIMES, sums.waits.get(_SITES))
+    waits = max(sums.waits.values(), default=None)
     if waits is None:
         remarks.append(UNCOUNTED)
+    if sums.one_sided:
+        remarks.append(
+            f"mpiP does not say who sent one-sided messages: {sums.one_sided:,.0f} bytes are not in the matrix"
+        )
+    if not sums.sent:
+        remarks.append("this mpiP report has no messages that were sent")
+    if not any(line.startswith("@--- End of Report") for line in lines):
+        remarks.append("this mpiP report lacks its end: it may have been cut off")
     return _even(found, sums, tuple(remarks), waits)
 
 
@@ -147,6 +163,8 @@ def _rows(path: Path, lines: list[str], found: Cells) -> list[_Row]:
             if title is not None and section and title[2] != _SECTIONS[section][0]:
                 found.findings.append(Finding(f"{path}:{at}", f"{section} in {_SECTIONS[section][0]}", shown(line)))
                 section = ""
+        elif line.startswith("@ "):
+            section = ""
         elif not section or not cells or line.startswith("---"):
             continue
         elif not columns:
@@ -161,6 +179,9 @@ def _rows(path: Path, lines: list[str], found: Cells) -> list[_Row]:
                 found.findings.append(Finding(f"{path}:{at}", expected, shown(line)))
             else:
                 rows.append(_Row(at, section, columns, cells))
+        elif section not in {_STATISTICS, _TASKS}:
+            expected = f"a row of mpiP's {section}: {' '.join(columns)}"
+            found.findings.append(Finding(f"{path}:{at}", expected, shown(line)))
     return rows
 
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PROF = re.compile(r"([EI])\t([0-9]{1,6})\t([0-9]{1,6})\t([0-9]{1,20}) bytes\t([0-9]{1,20}) msgs sent")
+ONE_SIDED = re.compile(r"[SR]\t[0-9]{1,6}\t[0-9]{1,6}\t([0-9]{1,20}) bytes\t([0-9]{1,20}) msgs sent")
+_RUNS_SHOWN = 4
 PROF_FILE = re.compile(r"\.([0-9]{1,6})\.prof$")
 
 
@@ -62,6 +64,7 @@ def open_mpi(path: Path) -> RankMatrix:
         files = [p for p in path.parent.glob("*.prof") if re.sub(r"\.\d+\.prof$", "", p.name) == prefix]
     found = Cells()
     numbers = set()
+    one_sided = [0, 0]  # bytes and messages
     for file in sorted(files):
         number = PROF_FILE.search(file.name)
         if number is None:
@@ -69,6 +72,8 @@ def open_mpi(path: Path) -> RankMatrix:
             continue
         numbers.add(int(number[1]))
         for at, line in enumerate(lines_of(file), start=1):
+            if (apart := ONE_SIDED.match(line)) is not None:
+                one_sided = [one_sided[0] + int(apart[1]), one_sided[1] + int(apart[2])]
             if line[:2] not in {"E\t", "I\t"}:
                 continue
             cell = PROF.match(line)
@@ -82,5 +87,13 @@ def open_mpi(path: Path) -> RankMatrix:
     missing = [rank for rank in range(ranks) if rank not in numbers]
     if missing or not numbers:
         found.findings.append(Finding(str(path), f"a file of each rank, 0 to {ranks - 1}", f"none of {shown(missing)}"))
-    reported = "Open MPI monitoring does not say how long the run took, nor when messages were sent"
-    return found.done(ranks, None, (reported,))
+    remarks = ["Open MPI monitoring does not say how long the run took, nor when messages were sent"]
+    if one_sided[1]:
+        remarks.append(
+            f"{one_sided[1]:,} one-sided messages (MPI_Put, MPI_Get) of {one_sided[0]:,} bytes are not in the matrix, "
+            "except what was sent point to point for them"
+        )
+    if len(runs := sorted({re.sub(r"\.\d+\.prof$", "", file.name) for file in files})) > 1:
+        shown_runs = ", ".join(runs[:_RUNS_SHOWN]) + (" ..." if len(runs) > _RUNS_SHOWN else "")
+        remarks.append(f"files of {len(runs)} runs or phases are added up: {shown_runs} (name a file to read its own)")
+    return found.done(ranks, None, tuple(remarks))

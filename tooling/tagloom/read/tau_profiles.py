@@ -31,6 +31,9 @@ _HEADING = re.compile(r"#((?:[ \t]+[A-Za-z][\w%]*)+)")
 _ROW = re.compile(r'"(.*?)[ \t]*"((?:[ \t]+[^\s"=]+)+)')
 _SENT = re.compile(r"Message size sent to node ([0-9]{1,6})")
 _TIMES, _EVENTS = ("Calls", "Excl", "Incl"), ("numevents", "mean")
+# Rows of a call path (of sampling, too) or of a parameter's value: the call's own row has their times already.
+_PARTS = re.compile(r"=>|<[^<>]*> ?= ?<")
+_THROTTLED = re.compile(r"[ \t]*\[THROTTLED\]")  # TAU has stopped measuring it
 
 
 class _Table(NamedTuple):
@@ -49,13 +52,15 @@ def tau(path: Path) -> RankMatrix:
     """Read TAU profiles (profile.N.C.T) written with TAU_COMM_MATRIX=1: bytes are events times their mean.
 
     Of several metrics (folders MULTI__METRIC) one of wall-clock time is read, in microseconds; without one there is a
-    finding. The run took as long as the longest inclusive time of any rank.
+    finding. The run took as long as the longest inclusive time of any rank. Calls that TAU stopped measuring are a
+    remark.
     """
     found = Cells()
     texts = _of_wall_clock(path, found.findings)
     seen: dict[tuple[str, ...], Path] = {}
     nodes: set[int] = set()
     longest, inside, calls, collective = 0.0, 0.0, 0.0, False
+    throttled: set[str] = set()
     for file, lines in texts.items():
         name = TAU_FILE.match(file.name)
         if name is None:
@@ -76,9 +81,11 @@ def tau(path: Path) -> RankMatrix:
                 found.findings.append(Finding(f"{file}:{at}", "microseconds", shown(" ".join(row))))
                 continue
             longest = max(longest, inclusive * MICROSECONDS)
-            if called.startswith("MPI") and not called.startswith(OUTSIDE):
+            if _is_mpi(called):
                 inside += exclusive * MICROSECONDS
-                calls += often if WAITS.fullmatch(called[4:]) else 0.0
+                measured = _THROTTLED.sub("", called)
+                calls += often if WAITS.fullmatch(measured[4:]) else 0.0
+                throttled |= {measured} - {called}
         for at, called, row in events.rows:
             collective = collective or called.startswith("Message size for")
             if (sent := _SENT.fullmatch(called)) is None:
@@ -98,8 +105,18 @@ def tau(path: Path) -> RankMatrix:
     remarks = ["TAU does not say when messages were sent"]
     if collective:
         remarks.append("TAU knows no partners of collective messages: they are not in the matrix")
+    if throttled:
+        stopped = ", ".join(sorted(throttled))
+        remarks.append(
+            f"TAU stopped measuring {stopped} (TAU_THROTTLE=1): their times and numbers of calls are too low"
+        )
     count = max(1, len(nodes))
     return found.done(ranks, longest or None, tuple(remarks), inside / count if nodes else None, calls / count)
+
+
+def _is_mpi(called: str) -> bool:
+    """Return whether a row has all the time of an MPI call during the run."""
+    return called.startswith("MPI") and not called.startswith(OUTSIDE) and _PARTS.search(called) is None
 
 
 def _of_wall_clock(path: Path, findings: list[Finding]) -> dict[Path, list[str]]:
@@ -203,7 +220,7 @@ def paraprof(path: Path, ranks: int | None) -> RankMatrix:
         rows += 1
         name = line[edges[-1] :].strip()
         longest = max(longest, cells[last] * last_unit)
-        if name.startswith("MPI") and not name.startswith(OUTSIDE):
+        if _is_mpi(name):
             inside += cells[mean] * unit
             calls += cells[often] if WAITS.fullmatch(name[4:]) else 0.0
     if not rows:
