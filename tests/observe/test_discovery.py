@@ -129,7 +129,7 @@ def test_a_host_that_speaks_lldp_is_a_host_and_a_bridge_is_asked():
     found = cabling_of("x", {"one": seen}, model("one"), {}).fabric
     assert [(h.name, h.port, h.mac) for h in found.hosts] == [
         ("node1", 7, 0x0200_0000_0002),
-        ("x08", 8, 0x0200_0000_0009),
+        ("s1-g8", 8, 0x0200_0000_0009),
     ]
 
 
@@ -244,6 +244,40 @@ def test_what_the_far_switch_sees_settles_how_its_port_is_called():
     assert (cabling.fabric.links, len(cabling.complaints)) == ((), 4)
 
 
+def test_cables_that_cross_are_known_by_their_ids_where_descriptions_name_the_far_end():
+    one, other = Neighbour(1, "b", "ether2", "s2", far_description="ether1"), Neighbour(2, "b", "ether1", "s2")
+    far = Neighbour(2, "a", "ether1", "s1", far_description="ether2"), Neighbour(1, "a", "ether2", "s1")
+    named = replace(other, far_description="ether2"), replace(far[1], far_description="ether1")
+    for own, theirs in (((one, other), far), ((one, named[0]), (far[0], named[1]))):
+        cabling = seen_by(*own, far=theirs)
+        assert [(x.a_port, x.b_port) for x in cabling.fabric.links] == [(1, 2), (2, 1)]
+        assert cabling.complaints == ()
+
+
+def test_stations_of_one_name_are_hosts_of_their_own_and_their_ports_name_them():
+    """Every machine as it was installed is localhost; one calls itself as another's port would be called."""
+    alike = [station(port, port, name="localhost") for port in (3, 13)]
+    cabling = seen_by(*alike, station(4, 4, name="s1-ether13"))
+    assert [(h.name, h.port) for h in cabling.fabric.hosts] == [
+        ("s1-ether3", 3),
+        ("s1-ether13", 4),
+        ("s1-ether13-2", 13),
+    ]
+    assert cabling.complaints == ("2 stations call themselves localhost: each is named by its port",)
+    ids = ("local sw-1", "local sw1")
+    found = cabling_of("x", {each: Observation("s", 0.0, chassis=each) for each in ids}, model(*ids), {}).fabric
+    assert [s.name for s in found.switches] == ["xlocalsw1", "xlocalsw1-2"]
+
+
+def test_adopt_names_what_is_in_doubt_of_a_single_station():
+    plan = {"a": observed("s1", station(5, 1, name="n1", doubt="it announces no capabilities"))}
+    found = cabling_of("x", plan, model("a"), {}, with_hosts=False)
+    assert found.fabric.hosts == ()
+    assert "n1 (02:1e:c9:00:00:01) is read as a host, and may be a switch: it announces no capab" in found.complaints[0]
+    silent = {"a": observed("s1", Neighbour(5, "local n2", "x", "n2", bridge=False))}
+    assert cabling_of("x", silent, model("a"), {}, with_hosts=False).complaints == ()
+
+
 def test_two_stations_at_one_port_are_one_host_with_both_addresses_and_named():
     """A management controller on the host's own port, whose chassis id is the higher one or the lower one."""
     for numbers in ((1, 7), (7, 1)):
@@ -297,6 +331,16 @@ ANNOUNCED = [
     (b"\x24\0", None, "IP Phone", "PC port", False, "announces Telephone beside Bridge"),
     (b"\x08\0", b"\x28\0", "", "Gi1/0/12", True, "it can bridge, but announces Router alone"),
     (b"\x08\0", b"\x28\0", PVE, "eno1", False, ""),
+    # the TLV as it comes (Bridge and Router), a C-VLAN component, a port relay
+    *((octets, octets, "", "port 3", True, "are none of LLDP-MIB") for octets in (b"\0\x14", b"\0\x80", b"\0\x20")),
+    (b"\0\x80", None, PVE, "eno1", False, "its capabilities (00 80) are none"),
+    (b"\x40", None, "TL-SG108E", "port 3", True, "announces Repeater alone"),
+    (b"\x80\0", None, "", "eno1", False, "announces Other alone"),
+    (b"\x01\0", b"\x29\0", "Cumulus Linux version 4.2", "swp3", True, "announces Station, not Bridge, but describes"),
+    (b"\x90\0", None, "PowerConnect 5448", "g3", True, "announces Other and access point, not Bridge"),
+    (b"\x04\0", b"\x24\0", "PowerConnect 5448", "g3", False, ""),
+    (b"\x10\0", b"\x30\0", "Aruba AP", "x", False, ""),
+    (b"\x01\0", b"\x29\0", PVE, "swp3", False, ""),
 ]
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from ipaddress import ip_address
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 FABRIC_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 
 _HOW = "(discover --against)"
+_NAME = 56  # characters of a name that is made up, before its number
 _ADDRESSES = 8  # of one switch that are tried
 
 
@@ -109,7 +111,7 @@ def cabling_of(
     be read in two ways, the hosts and links of `plan` settle it; else it is a complaint.
     """
     order = sorted(found, key=lambda chassis: _natural(found[chassis].name or chassis))
-    names = _names([(chassis, found[chassis].name) for chassis in order])
+    names = _names([(chassis, found[chassis].name, _of_id(chassis)) for chassis in order])
     index = {chassis: number for number, chassis in enumerate(order)}
     payloads = [platforms.load(models[chassis]) for chassis in order]
     settled = _settled(plan)
@@ -128,9 +130,8 @@ def cabling_of(
                 at_port.setdefault(neighbour.port, []).append(neighbour)
         for port, there in at_port.items():
             where = f"{names[chassis]}:{payload.port_name(port)}"
-            host, words = _host_at(where, there, settled.get(where, ""), plan if with_hosts else None)
-            if with_hosts or len(there) > 1:
-                ends.complaints += words
+            host, doubts, lacks = _host_at(where, there, settled.get(where, ""), plan if with_hosts else None)
+            ends.complaints += [*doubts, *(lacks if with_hosts else ())]
             if host is not None:
                 ends.hosts[here, port] = host
     called_by = [names[chassis] for chassis in order]
@@ -144,8 +145,8 @@ def cabling_of(
         where, (station, macs) = f"{names[order[s]]}:{payloads[s].port_name(p)}", ends.hosts[s, p]
         shown = " ".join((station, *map(format_mac, macs))).strip()
         ends.complaints.append(f"{where}: a switch and the host {shown} at one port; only the link is kept")
-    hosts = _hosts(ends, taken)
-    fabric = Fabric(name, switches, hosts if with_hosts else (), links, tuple(payload.ports for payload in payloads))
+    hosts = _hosts(ends, taken, names, payloads) if with_hosts else ()
+    fabric = Fabric(name, switches, hosts, links, tuple(payload.ports for payload in payloads))
     silent = tuple(names[chassis] for chassis in order if found[chassis].aggregated is None)
     return Cabling(fabric, complaints=tuple(ends.complaints), silent=silent)
 
@@ -176,8 +177,8 @@ def _is_host(station: Neighbour, settled: str) -> bool:
 
 def _host_at(
     where: str, there: Sequence[Neighbour], settled: str, plan: Fabric | None
-) -> tuple[tuple[str, tuple[int, ...]] | None, list[str]]:
-    """Return the host at a port, its name and addresses, None where there is none, and what is in doubt about it."""
+) -> tuple[tuple[str, tuple[int, ...]] | None, list[str], list[str]]:
+    """Return the host at a port, its name and addresses, None where there is none; what is in doubt, what it lacks."""
     words: list[str] = []
     hosts: list[Neighbour] = []
     for station in stations.in_order(there):
@@ -199,18 +200,29 @@ def _host_at(
             f"give each a port; hosts.{_key_of(hosts[0], where)}.mac in the fabric file settles it {_HOW}"
         )
     if not hosts:
-        return None, words
+        return None, words, []
+    lacks: list[str] = []
     if not macs:
-        words.append(f"{where}: {several[0]} announces no MAC address: add it to hosts, with its mac")
-        return None, words
+        lacks.append(f"{where}: {several[0]} announces no MAC address: add it to hosts, with its mac")
+        return None, words, lacks
     if hosts[0].port_mac is None and known is None:
         shown = f"its chassis id, {format_mac(macs[0])}, is taken"
-        words.append(f"{where}: {several[0]} announces no MAC address of its port: {shown}")
-    return (known.name if known is not None else hosts[0].name, tuple(macs)), words
+        lacks.append(f"{where}: {several[0]} announces no MAC address of its port: {shown}")
+    return (known.name if known is not None else hosts[0].name, tuple(macs)), words, lacks
 
 
 def _key_of(station: Neighbour, where: str) -> str:
-    return station.name if FABRIC_NAME.fullmatch(station.name) else re.sub(r"[^A-Za-z0-9._-]", "-", where)
+    return station.name if FABRIC_NAME.fullmatch(station.name) else _of_place(where)
+
+
+def _of_place(where: str) -> str:
+    """Return what a host is called by its port."""
+    return re.sub(r"[^A-Za-z0-9._-]", "-", where)
+
+
+def _of_id(chassis: str) -> str:
+    """Return what a switch is called by its chassis id."""
+    return "x" + re.sub(r"[^A-Za-z0-9]", "", chassis.removeprefix("mac "))
 
 
 def far_ends(platform: Platform, neighbour: Neighbour) -> tuple[int, ...]:
@@ -284,13 +296,21 @@ def _pair(ends: _Ends, names: Sequence[str], payloads: Sequence[Platform], plann
 def _confirmed(
     reports: Iterable[_Report], at: Mapping[tuple[int, int], list[_Report]]
 ) -> Iterator[tuple[_Report, _Report]]:
-    """Yield the reports of both ends of a cable that fit each other."""
-    for each in reports:
-        if each.here == each.far:
-            continue
-        for back in at.get((each.far, each.here), ()):
-            if back.port in each.ends and (each.port in back.ends or not back.ends):
-                yield each, back
+    """Yield the reports of both ends of a cable that fit each other.
+
+    Those whose ids fit come first, and are of no other cable: a description may name the port at the other end.
+    """
+    pairs = [
+        (each, back)
+        for each in reports
+        if each.here != each.far
+        for back in at.get((each.far, each.here), ())
+        if back.port in each.ends and (each.port in back.ends or not back.ends)
+    ]
+    exact = [(each, back) for each, back in pairs if (each.ends[:1], back.ends[:1]) == ((back.port,), (each.port,))]
+    settled = {report for pair in exact for report in pair}
+    yield from exact
+    yield from (pair for pair in pairs if settled.isdisjoint(pair))
 
 
 def differences(plan: Fabric, found: Fabric, silent: Collection[str] = ()) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -384,21 +404,34 @@ def _bound(links: Sequence[Link], aggregated: Sequence[Mapping[int, int]]) -> tu
     return tuple(found)
 
 
-def _hosts(ends: _Ends, taken: set[tuple[int, int]]) -> tuple[Host, ...]:
+def _hosts(
+    ends: _Ends, taken: set[tuple[int, int]], names: Mapping[str, str], payloads: Sequence[Platform]
+) -> tuple[Host, ...]:
+    """Return the hosts in order, each by its own name or, where that is not unique, by its port."""
     places = [place for place in sorted(ends.hosts) if place not in taken]
-    names = _names([(str(place), ends.hosts[place][0]) for place in places])
-    return tuple(Host(names[str(p)], *p, ends.hosts[p][1][0], also=ends.hosts[p][1][1:]) for p in places)
+    called = Counter(ends.hosts[place][0] for place in places)
+    ends.complaints += [
+        f"{number} stations call themselves {name}: each is named by its port"
+        for name, number in called.items()
+        if number > 1 and name
+    ]
+    switches = list(names.values())
+    by_port = {(s, p): _of_place(f"{switches[s]}:{payloads[s].port_name(p)}") for s, p in places}
+    chosen = _names([(str(place), ends.hosts[place][0], by_port[place]) for place in places])
+    return tuple(Host(chosen[str(p)], *p, ends.hosts[p][1][0], also=ends.hosts[p][1][1:]) for p in places)
 
 
-def _names(wanted: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Return the name for each id: its own if that is valid and unique, else one made from the id."""
-    calls = [name for _, name in wanted]
-    return {
-        key: name
-        if FABRIC_NAME.fullmatch(name) and calls.count(name) == 1
-        else "x" + re.sub(r"[^A-Za-z0-9]", "", key.removeprefix("mac "))[:60]
-        for key, name in wanted
-    }
+def _names(wanted: Sequence[tuple[str, str, str]]) -> dict[str, str]:
+    """Return the name for each id: its own if that is valid and unique, else the other one, numbered if it is taken."""
+    calls = Counter(name for _, name, _ in wanted)
+    found = {key: name for key, name, _ in wanted if FABRIC_NAME.fullmatch(name) and calls[name] == 1}
+    taken = set(found.values())
+    for key, _, other in wanted:
+        if key not in found:
+            numbered = (other[:_NAME] if n == 1 else f"{other[:_NAME]}-{n}" for n in count(1))
+            found[key] = next(name for name in numbered if name not in taken)
+            taken.add(found[key])
+    return {key: found[key] for key, _, _ in wanted}
 
 
 def _natural(text: str) -> tuple[tuple[int, int | str], ...]:

@@ -16,6 +16,15 @@ if TYPE_CHECKING:
 
 # LldpSystemCapabilitiesMap (IEEE 802.1AB-2005 annex G): bit 0 is the most significant one of the first octet.
 _BRIDGE, _ROUTER, _TELEPHONE, _STATION = 0x20, 0x08, 0x04, 0x01
+_OTHERS = {
+    0x80: "Other",
+    0x40: "Repeater",
+    0x10: "access point",
+    _ROUTER: "Router",
+    0x02: "DOCSIS",
+    _STATION: "Station",
+}
+_VAGUE = 0x80 | 0x40  # what a switch without Bridge may announce, and a host too
 # How a general-purpose system begins its description of itself (lldpd, systemd-networkd, snmpd, ESXi, BMCs).
 _HOST_SYSTEM = re.compile(
     r"^\W{0,4}(?:Linux|Debian|Ubuntu|Red ?Hat|RHEL|CentOS|Rocky|Alma|Fedora|Oracle|SUSE|openSUSE|SLE[SD]|Arch|Alpine"
@@ -47,26 +56,42 @@ def kind_of(neighbour: Neighbour, enabled: bytes | None, supported: bytes | None
     """Return whether a neighbour is read as a switch, and why that is in doubt, "" where its capabilities decide.
 
     `enabled` and `supported` are the octets of its capability TLV, None where there is none; agents write zeros then.
+    Some copy the TLV, whose bits are in the other order, and IEEE 802.1AB-2009 has more of them, in the second octet.
     """
     on, able = (octets[0] if octets else 0 for octets in (enabled, supported))
-    system = _is_host_system(neighbour)
-    shown = f"describes itself as {neighbour.description[:_NAMED]!r}"
-    if not (on or any(enabled or b"")):
+    if not any(enabled or b""):
         return _looks_like_switch(neighbour), "it announces no capabilities"
-    if on & _BRIDGE:
-        if on & _TELEPHONE:
-            return False, "it announces Telephone beside Bridge"
-        if system:
-            return _is_switch_port(neighbour), f"it announces Bridge, but {shown}"
-        if _is_host_port(neighbour):
-            return False, f"it announces Bridge, but calls its port {neighbour.far_port!r}"
-        if _has_one_address(neighbour) and not _is_switch_port(neighbour):
-            return False, "it announces Bridge, but its chassis id is the address of its port"
-        return True, ""
+    if not on & _BRIDGE:
+        return _without_bridge(neighbour, enabled or b"", able)
+    if on & _TELEPHONE:
+        return False, "it announces Telephone beside Bridge"
+    if _is_host_system(neighbour):
+        return _is_switch_port(neighbour), f"it announces Bridge, but {_described(neighbour)}"
+    if _is_host_port(neighbour):
+        return False, f"it announces Bridge, but calls its port {neighbour.far_port!r}"
+    if _has_one_address(neighbour) and not _is_switch_port(neighbour):
+        return False, "it announces Bridge, but its chassis id is the address of its port"
+    return True, ""
+
+
+def _without_bridge(neighbour: Neighbour, enabled: bytes, able: int) -> tuple[bool, str]:
+    """Return what `kind_of` does of a station that announces other capabilities than Bridge."""
+    on, system = enabled[0], _is_host_system(neighbour)
     if on & _ROUTER and not (on & _STATION or system or _is_host_port(neighbour)):
         can = "it can bridge, but announces" if able & _BRIDGE else "it announces"
         return _looks_like_switch(neighbour), f"{can} Router alone"
+    if not on:
+        return _looks_like_switch(neighbour), f"its capabilities ({enabled.hex(' ')}) are none of LLDP-MIB"
+    announced = " and ".join(name for bit, name in _OTHERS.items() if on & bit)
+    if not (on & _TELEPHONE or system) and _is_switch_system(neighbour):
+        return True, f"it announces {announced}, not Bridge, but {_described(neighbour)}"
+    if not on & ~_VAGUE:
+        return _looks_like_switch(neighbour), f"it announces {announced} alone"
     return False, ""
+
+
+def _described(neighbour: Neighbour) -> str:
+    return f"describes itself as {neighbour.description[:_NAMED]!r}"
 
 
 def _is_host_system(neighbour: Neighbour) -> bool:
@@ -74,6 +99,12 @@ def _is_host_system(neighbour: Neighbour) -> bool:
     if not words or _SWITCH_SYSTEM.search(words) or not _HOST_SYSTEM.search(words):
         return False
     return all(platforms.load(model).is_shell for model in by_text(words).models)
+
+
+def _is_switch_system(neighbour: Neighbour) -> bool:
+    words = neighbour.description
+    models = by_text(words).models if words else ()
+    return bool(_SWITCH_SYSTEM.search(words)) or not all(platforms.load(model).is_shell for model in models)
 
 
 def _is_host_port(neighbour: Neighbour) -> bool:
