@@ -93,6 +93,11 @@ FASTPATH_OLD = (
     "00:07:02:1E:C9:00:00:01    1/g22       22         Learned\n"
     "00:01:02:1E:C9:00:00:02    0/3/1       65         Management\n"
 )
+OS6_PAGE = (
+    "Aging time is 300 Sec\n\nVlan     Mac Address           Type        Port\n"
+    "1        021E.C900.0001        Dynamic     Gi1/0/1\n1        021E.C900.0002        Management  Vl1\n"
+    "2        021E.C900.0003        Dynamic     Po1\n\nTotal MAC Addresses in use: 3\n"
+)
 ROUTEROS_PAGE = (
     "0 D   mac-address=02:1E:C9:00:00:01 interface=ether4 bridge=bridge on-interface=ether4\n"
     "1 D E mac-address=02:1E:C9:00:00:02 vid=1 interface=ether5 bridge=bridge on-interface=ether5\n"
@@ -117,6 +122,8 @@ BRIDGE_ROWS = [
         ("huawei-s5731-s24t4x", HUAWEI_LONG, {(10, X + 1): 1, (NO_VLAN, X + 2): 26}),
         ("powerconnect-5448", ROS_PAGE, {(5, X + 1): 48, (6, X + 2): 49}),
         ("powerconnect-6248", FASTPATH_OLD, {(7, X + 1): 22}),
+        ("n-series", OS6_PAGE, {(1, X + 1): 1, (2, X + 3): 51}),
+        ("huawei-s5731-s24t4x", HUAWEI_LONG.replace("displayed =", ":"), {(10, X + 1): 1, (NO_VLAN, X + 2): 26}),
         ("mikrotik-crs326-24g-2s", ROUTEROS_PAGE, {(NO_VLAN, X + 1): 4, (1, X + 2): 5}),
         ("linux-bridge:lan1-4", json.dumps(BRIDGE_ROWS), {(NO_VLAN, X + 1): 1, (1, X + 2): 2}),
         ("hpe-5130-24g-4sfp", "  ---  0 mac address(es) found  ---\n", {}),
@@ -139,6 +146,9 @@ def test_every_row_of_a_table_is_read_or_is_of_another_kind(model, page, learned
         ("hpe-5130-24g-4sfp", COMWARE_5, "10       Learned        G", "10       Lernt          G"),
         ("huawei-s5731-s24t4x", HUAWEI_LONG, "GigabitEthernet0/0/1 dynamic", "GigabitEthernet0/0/1 dynamik"),
         ("huawei-s5731-s24t4x", HUAWEI_LONG, "displayed = 4", "displayed = 40"),
+        ("huawei-s5731-s24t4x", HUAWEI_LONG, " displayed = 4", ": 5"),
+        ("n-series", OS6_PAGE, "in use: 3", "in use:206"),
+        ("n-series", OS6_PAGE, "Gi1/0/1", "Gi2/0/1"),
         ("powerconnect-5448", ROS_PAGE, "g48", "g99"),
         ("mikrotik-crs326-24g-2s", ROUTEROS_PAGE, "on-interface=ether5", "on-interface=wlan1"),
         ("mikrotik-crs326-24g-2s", ROUTEROS_PAGE, "vid=1 ", "vid=a "),

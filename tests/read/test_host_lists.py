@@ -116,6 +116,20 @@ WINDOWS_ARP = (
 )
 SHOW_IP_ARP = "Protocol  Address          Age (min)  Hardware Addr   Type   Interface\n"
 SHOW_IP_ARP += "Internet  192.0.2.10              5   001e.c900.000a  ARPA   Vlan1\n"
+DOTS = "001e.c900.000a"  # A, as Cisco and Dell write it
+ROUTERS = [  # a heading and a row of the tables of EOS, NX-OS, Comware, Huawei, OS6, FASTPATH, Junos, ASA
+    ("Address         Age (sec)  Hardware Addr   Interface", f"192.0.2.10       0:00:05  {DOTS}  Vlan1, Ethernet1"),
+    ("Address         Age       MAC Address     Interface       Flags", f"192.0.2.10   00:00:05  {DOTS}  Vlan1"),
+    ("  IP address      MAC address    VLAN/VSI name Interface", f"  192.0.2.10  {QUADS} 1  GE1/0/1  1200  D"),
+    (
+        "IP ADDRESS      MAC ADDRESS     EXPIRE(M) TYPE        INTERFACE",
+        f"192.0.2.10      {QUADS}  18        D-0  GE0/0/1",
+    ),
+    (" IP Address        MAC Address      Interface", f"192.0.2.10    {DOTS.upper()}    Vl1    Dynamic    0h 0m 5s"),
+    ("No.   IP Address       MAC Address     Type", f"1     192.0.2.10     {DOTS}  Dynamic  0   1/1/1 Valid"),
+    ("MAC Address       Address         Name", f"{A} 192.0.2.10        h0.lab   ge-0/0/1.0  none"),
+    ("", f"\tinside 192.0.2.10 {DOTS} 5"),
+]
 WAREWULF = (
     "nodeprofiles:\n  default: {comment: x}\nnodes:\n  h0:\n    profiles: [default]\n    network devices:\n"
     f'      default: {{hwaddr: "{A}", ipaddr: 192.0.2.10}}\n      ib0: {{type: infiniband, hwaddr: "{D}"}}\n'
@@ -261,7 +275,12 @@ def test_what_is_no_list_is_bad_input(files, kind, text):
     "text",
     [
         *('"\\' * 50_000, "/*" * 50_000, "\n" * 100_000, "lease 1 {" * 50_000, "," * 100_000, "[" * 50_000),
-        *("NodeName=" + "a," * 50_000, "NodeName=" + "a[" * 50_000, "NodeName=" + "a[1]" * 50_000, "h0 (" * 50_000),
+        *(
+            "NodeName=" + "a," * 50_000 + "[",
+            "NodeName=" + "a[" * 50_000,
+            "NodeName=" + "a[1]" * 50_000,
+            "h0 (" * 50_000,
+        ),
     ],
 )
 def test_no_text_takes_long_to_be_told(files, text):
@@ -314,6 +333,8 @@ def test_a_list_of_unknown_kind_names_the_kinds_there_are(files, run, text):
         ("n[08-10]-ib", "n08-ib n09-ib n10-ib"),
         ("n[1,3-4,010],login,gpu[0]", "n1 n3 n4 n010 login gpu0"),
         ("a[1,2]b[3]c[4-5]", "a1b3c4 a1b3c5 a2b3c4 a2b3c5"),
+        ('"n[1-2]"', "n1 n2"),
+        ("n[1-2],", "n1 n2"),
     ],
 )
 def test_slurms_host_lists_stand_for_their_nodes(files, words, names):
@@ -336,12 +357,28 @@ def test_slurms_host_lists_stand_for_their_nodes(files, words, names):
         (PROC_ARP, "192.0.2.10"),
         (WINDOWS_ARP, "192.0.2.10"),
         (SHOW_IP_ARP, "192.0.2.10"),
+        (f"192.0.2.10       eth0             {A} \n", "192.0.2.10"),
+        *((f"{heading}\n{row}\n", "192.0.2.10") for heading, row in ROUTERS),
         (f"192.0.2.9 dev eth0 lladdr {B} FAILED\n192.0.2.10 dev eth0 lladdr {A} REACHABLE\n", "192.0.2.10"),
     ],
 )
 def test_neighbors_without_a_name_are_named_by_their_ip_address(files, text, name):
     found = read_host_list(files(text)[0])
     assert (found.kind, [(each.name, each.mac) for each in found.addresses]) == ("arp", [(name, NUMBER[A])])
+
+
+@pytest.mark.parametrize("row", ["inside h0 001e.c900.000a 5", f"net0  h0  255.255.255.255  SPLA  {A}", f"eth0 {A}"])
+def test_an_interface_is_no_name_of_a_neighbor(files, row):
+    """ASA and Solaris write the interface first, and may write the neighbor's name where others have its address."""
+    with pytest.raises(InputError, match=r"list:1: expected a name or an IP address beside a MAC address \(arp\)"):
+        read_host_list(files(row)[0], "arp")
+    named = (
+        f"h0.lab (192.0.2.10) at {A} on em0\n",
+        f"Internet  h0.lab  5  {DOTS}  ARPA  Vlan1\n",
+        f"h0.lab  ether  {A}  C  eth0\n",
+    )
+    for text in named:
+        assert read_host_list(files(text)[0], "arp").addresses[0].name == "h0.lab"
 
 
 @pytest.mark.parametrize("line", [f"192.0.2.10  {QUADS}  20  D-0  GE1/0/1", f" 0 DC  192.0.2.10  {A}  bridge"])

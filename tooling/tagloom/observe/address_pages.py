@@ -26,7 +26,7 @@ _MAC = re.compile(
 _VLAN = re.compile(r"(\d{1,4})(?:/\S*|\([A-Z]\))?")  # Huawei: VLAN/VSI/BD; SG300: an internal one is marked
 _HEAD = re.compile(r"\bVLAN\b.*\bMAC Addr|\bMAC Addr(?:ess)?\b.*\bVLAN\b", re.IGNORECASE)
 _TOTAL = re.compile(
-    r"Total mac addresses for this criterion: *(\d{1,7})|Total items displayed *= *(\d{1,7})"
+    r"Total mac addresses (?:for this criterion|in use) ?: *(\d{1,7})|Total items(?: displayed)? *[=:] *(\d{1,7})"
     r"|(\d{1,7}) mac address(?:es|\(es\))? found|Total matching items[^=]{0,40}displayed *= *(\d{1,7})",
     re.IGNORECASE,
 )
@@ -151,7 +151,7 @@ def _of_routeros(platform: Platform, text: str) -> AddressPage | None:
         mac, vlan = said.get("mac-address", ""), said.get("vid", str(NO_VLAN))
         port = said.get("on-interface") or said.get("interface", "")
         flags = row[1].replace(" ", "")
-        if "L" in flags or "D" not in flags or "X" in flags or _ELSEWHERE.fullmatch(port):
+        if not {"L", "X", "I"}.isdisjoint(flags) or "D" not in flags or _ELSEWHERE.fullmatch(port):
             continue
         number = port_number(platform, port)
         if number and re.fullmatch(_COLONS, mac) and re.fullmatch(r"\d{1,4}", vlan):

@@ -34,7 +34,7 @@ def read_slurm(text: str, rows: Rows) -> None:
         if key.strip().lower() != "nodename" or not equals or not value.split():
             continue
         try:
-            names = node_names(value.split()[0])
+            names = node_names(value.split()[0].strip("\"'").rstrip(","))
         except ValueError as error:
             rows.find(number, f"nodes, at most {_MOST_NODES} (Slurm)", str(error)[:_SHOWN])
             continue

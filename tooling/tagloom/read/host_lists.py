@@ -47,6 +47,7 @@ _TITLES = {
 NO_LIST = "no list that tagloom reads"
 MOST_FILES = 100_000  # in a directory of facts
 _MAC = r"[0-9A-Fa-f]{1,2}(?:[:-][0-9A-Fa-f]{1,2}){5}"
+_HEADING = r"(?:MAC|Hardware|HW|Physical)[ \t]*Addr(?:ess)?\b"
 # What tells a kind of list, in this order: none of them stands in a list of another kind.
 _SIGNS = (
     ("kea", r"\A\s*address,hwaddr,|\"Dhcp[46]\"\s*:"),
@@ -60,6 +61,11 @@ _SIGNS = (
     ("arp", r"\A\s*\[(?s:.*)\"lladdr\"\s*:|^\S+ \([\da-fA-F.:]+\) at \S|^\S+ (?:dev \S+ )?lladdr \S"),
     ("arp", r"\bHW ?(?:address|type)\b|^[\da-fA-F.:]+[ \t]+dev[ \t]|^Internet[ \t]+[\d.]+[ \t].*[ \t]ARPA\b"),
     ("arp", rf"^[ \t]*[\da-fA-F.:]+[ \t]+{_MAC}[ \t]+(?:dynamic|static)\b"),
+    # of routers and switches: an address, and a MAC address behind it (Junos: before it)
+    ("arp", rf"(?i)^[ \t]*(?:No\.?[ \t]+)?(?:(?:IP|Internet)[ \t]*)?Address[ \t].*[ \t]{_HEADING}"),
+    ("arp", rf"(?i)^{_HEADING}[ \t]+Address[ \t]"),
+    ("arp", rf"^[\da-fA-F.:]+[ \t]+\S+[ \t]+{_MAC}[ \t]*$"),  # ip -br neigh
+    ("arp", r"^[ \t]*[\w-]+[ \t]+[\d.]+[ \t]+(?:[\da-fA-F]{4}\.){2}[\da-fA-F]{4}[ \t]+(?:\d+|-|alias)[ \t]*$"),  # ASA
     ("ethers", rf"^[ \t]*{_MAC}[ \t]+[^\s,]+[ \t]*(?:#.*)?$"),
     ("ansible", r"(?:^|[\s{,\"'])(?:_meta|hosts|children|default_ipv4|ansible_\w+)[\"']?[ \t]*:"),
     ("ansible", r"^\[[^\]\s,]+\][ \t]*(?:[#;].*)?$"),

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _MAC = re.compile(r"(?:[0-9A-Fa-f]{1,2}[:-]){5}[0-9A-Fa-f]{1,2}|(?:[0-9A-Fa-f]{4}[.-]){2}[0-9A-Fa-f]{4}")
 _SILENT = {"FAILED", "INCOMPLETE", "(incomplete)"}
+_HARDWARE = (["ether"], ["infiniband"], ["ieee1394"], ["fddi"], ["tr"])  # of `arp -e`
 _LONGEST_LINE = 10_000
 _SHOWN = re.compile(r"dhcp\.([^.=]+)(?:\.(name|mac))?=(.*)")
 
@@ -32,17 +33,30 @@ def read_arp(text: str, rows: Rows) -> None:
                 rows.add(each.get("dst"), each["lladdr"])
         return
     for number, line in enumerate(text.splitlines(), 1):
-        words = [word.strip("(),") for word in line[:_LONGEST_LINE].split()]
+        words = line[:_LONGEST_LINE].replace(",", " ").split()
         mac = next((word for word in words if _MAC.fullmatch(word)), "")
-        before = words[: words.index(mac)] if mac else []
-        address = next((word for word in before if _is_address(word)), "")
         if not mac or not _SILENT.isdisjoint(words) or not is_host_address(parse_mac(_padded(mac))):
             continue  # a heading, a neighbor that did not answer, a group's address
-        named = before[:1] not in ([], ["?"], ["Internet"], [address]) and not before[0].isdigit()
-        if not named and not address:
-            rows.find(number, "a name or an IP address before a MAC address (arp)", line.strip())
-            continue
-        rows.add(before[0] if named else address, _padded(mac), number)
+        name = _name_in(words, words.index(mac))
+        if name:
+            rows.add(name, _padded(mac), number)
+        else:
+            rows.find(number, "a name or an IP address beside a MAC address (arp)", line.strip())
+
+
+def _name_in(words: list[str], at: int) -> str:
+    """Return what a row calls the neighbor whose MAC address is at a place; "" where that cannot be told.
+
+    A first word is its name only in the forms of `arp` and `ip neigh`: in other tables it may be an interface (ASA,
+    Solaris).
+    """
+    before = words[at > 0 and words[0] == "Internet" : at]
+    first = before[0] if before else ""
+    is_name = (before[1:2] and before[1].startswith("(")) or "lladdr" in before or before[1:] in _HARDWARE
+    if words[:1] == ["Internet"] or (is_name and first != "?"):
+        return first
+    addresses = (word.strip("()") for word in (*before, *words[at + 1 :]))
+    return next((word for word in addresses if _is_address(word) and not word.startswith("255.")), "")
 
 
 def _padded(mac: str) -> str:
