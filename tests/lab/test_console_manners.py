@@ -215,7 +215,18 @@ SAID = [
     (MOTD, {}, "Planned work tonight / Press 'y' to continue"),
     (MOTD, {"consent": "y"}, ["y"]),
     ("Press 'y' to continue (within 30 seconds) (y/n)", {"consent": "y"}, ["y"]),
-    ("Type 'yes' to accept: ", {"consent": "yes"}, ["yes\n"]),
+    *(("Type 'yes' to accept: ", {"consent": keys}, ["yes\n"]) for keys in ("y", "yes")),
+    ("Enter Y to accept or N to decline: ", {"consent": "y"}, ["y\n"]),
+    ("Press any key to acknowledge", {}, "its last lines: Press any key to acknowledge"),
+    *(
+        (f"Do you agree {choices}", {"consent": "y"}, ["y\n"])
+        for choices in ("(yes/no) [no]: ", "[Y/n/?]: ", "(y/n/q):", "[Y]es/[N]o? ", "(y/n) (n)?")
+    ),
+    *((f"Enter {words}", {}, ["pw\n"]) for words in ("password for admin:", "Password (admin): ", "password of ops: ")),
+    *(
+        (words, {}, "wants another password")
+        for words in ("Enter new password for user admin: ", "Enter Password (again):", "Old password for admin: ")
+    ),
     ("Press ENTER to accept the conditions.\n", {}, "wants consent"),
     ("Press ENTER to accept the conditions.\n", {"consent": ""}, ["\n"]),
     *((said, {}, "wants consent") for said in (TERMS, "I agree [yes/no]: ", "Continue? (Y or N) ", "Proceed <y/n>:")),

@@ -21,12 +21,18 @@ _MORE = r"^ {0,4}(?:-{2,8} ?More ?-{2,8}|<-{1,8} ?More ?-{1,8}>) ?"
 # More may follow it, or it is the switch's own text.
 VAGUE_PAGER = re.compile(rf"(?:{_MORE}|^Press any key to continue[^\n]{{0,40}})\Z", re.MULTILINE)
 _USER = r"(?:user ?name|user|login) ?: ?"
-_PASSWORD = r"password {0,4}: ?"  # noqa: S105 - what is asked
+_WHOSE = r"(?: (?:for|of) [^\n:]{1,64})?(?: \([^\n)]{1,40}\))? {0,4}: ?"
+_PASSWORD = rf"password{_WHOSE}"
 _YES, _NO = r"['\"]?\by(?:es)?\b['\"]?", r"['\"]?no?\b['\"]?"
-_YES_OR_NO = rf"[(\[<{{]? ?{_YES} ?(?:/|\||or|,) ?{_NO} ?[)\]>}}]?(?: ?\[[yn]\])? ?[?:.]? ?"
+_MORE_CHOICES, _DEFAULT = r"(?: ?[/|] ?[a-z?]{1,8}){0,2}", r"(?: ?[(\[](?:y(?:es)?|no?)[)\]])?"
+_YES_OR_NO = (
+    rf"(?:[(\[<{{]? ?{_YES} ?(?:/|\||or|,) ?{_NO}{_MORE_CHOICES} ?[)\]>}}]?{_DEFAULT}|\[y\]es ?(?:/|or) ?\[n\]o)"
+    r" ?[?:.]? ?"
+)
 _ANY_KEY = r"(?:press|hit) (?:any|the|return|enter|<).{0,60}"
 # A banner that has to be agreed to: Comware's and Huawei's `header legal`, OS6's `banner motd acknowledge`, and others.
 _PRESS_YES = r"(?:press|hit|type|enter|input|key in) (?:the )?['\"\[(<]?y(?:es)?['\"\])>]?(?![\w-])[^\n]{0,100}"
+_TYPES_YES = r"(?:type|enter|input|key in) (?:the )?['\"\[(<]?(y(?:es)?)\b"  # a line, where a prompt's sign ends it
 _FAILED = r"^[^\w\n]{0,32}(?:authentication|login) failed"
 _VIEW = r"^\[(?!y/|n/)[\w./~*-]{1,128}\] ?"  # of Comware
 # Names may have blanks, quotes and signs: `(Core) #`, `sw1~#`, `"sw 1"#`. A line of # or = alone is a banner.
@@ -40,9 +46,12 @@ WAITS = re.compile(
 TAIL = 256
 _AROUND = " \t\a"
 # What a first login asks for: other credentials than the factory's.
-_OLD, _NEW_USER = r"(?:old|current\)?)(?: \w{1,16})? password {0,4}: ?", r"new user ?name ?: ?"
-_NEW = r"(?:(?:enter|confirm|re-?enter) (?:the )?new|confirm|re-?enter) password {0,4}: ?"
-_RENEWS = r"(?:new|re-?type|re-?enter|confirm|verify|repeat)[^\n]{0,20} password {0,4}: ?"
+_OLD, _NEW_USER = rf"(?:old|current\)?)(?: \w{{1,16}})? password{_WHOSE}", r"new user ?name ?: ?"
+_NEW = rf"(?:(?:enter|confirm|re-?enter) (?:the )?new|confirm|re-?enter) password{_WHOSE}"
+_RENEWS = (
+    rf"(?:(?:new|re-?type|re-?enter|confirm|verify|repeat)[^\n]{{0,20}} password{_WHOSE}"
+    r"|password \((?:again|repeat|confirm)[^\n)]{0,20}\) {0,4}: ?)"
+)
 # Offers of a switch that may be declined whenever it is logged in to.
 _OFFERED = (
     r"wizard|initial config|set-?up|change (?:now|.{0,30}password)|password .{0,40}(?:change|modify)|continue to set it"
@@ -64,12 +73,16 @@ def without_log(text: str) -> str:
 
 
 def last_lines(said: str, *secrets: str) -> str:
-    """Return the last lines of what a console said, on one line, to be shown in an error, without `secrets`."""
+    """Return the last lines of what a console said, on one line, to be shown in an error, without `secrets`.
+
+    What may be a secret is hidden, but in questions: "press any key to accept" would lose its end.
+    """
     text = without_log(said[-4 * TAIL :])
     for secret in filter(None, secrets):
         text = text.replace(secret, "<hidden>")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return printable(" / ".join(shown(line) for line in lines[-_LINES_SHOWN:])[-TAIL:])
+    asked = rf"{_YES_OR_NO}|{_ANY_KEY}|{_PRESS_YES}"
+    return printable(" / ".join(line if _ends(line, asked) else shown(line) for line in lines[-_LINES_SHOWN:])[-TAIL:])
 
 
 def _ends(text: str, pattern: str) -> bool:
@@ -208,6 +221,9 @@ class Greeting:
                 self._agreed.add(text)
                 if pressed and _is_yes(keys) and re.search(_OR_RETURN, text, re.IGNORECASE):
                     return "\n"
+                typed = re.search(_TYPES_YES, _last_line(said), re.IGNORECASE) if text.endswith((":", "?")) else None
+                if typed is not None and keys.strip().lower() in {"y", "yes"}:
+                    return f"{typed[1].lower()}\n"
                 return keys if keys.endswith("\n") or (pressed and len(keys) == 1) else f"{keys}\n"
         return None
 

@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 FOLDER = "backups"  # beside an inventory
 RETRY_SECONDS = 3600.0  # after a daily backup that kept nothing
 _DATED = re.compile(r"\d{8}T\d{6}(-\d+)?")
-# What a switch writes anew each time it is asked (FASTPATH, in the head of a configuration).
-_VOLATILE = re.compile(r"^!.*\b(?:Up Time|Synchronized Time|Current Time)\b.*\n?", re.MULTILINE)
+# What a switch writes anew each time it is asked, in the head of a configuration (FASTPATH; RouterOS: the date).
+_VOLATILE = re.compile(
+    r"^!.*\b(?:Up Time|Synchronized Time|Current Time)\b.*\n?|^# [\w/-]{8,12} [\d:]{5,8}(?= by RouterOS )", re.MULTILINE
+)
 
 
 @dataclass(frozen=True)
@@ -91,8 +93,8 @@ class DailyBackups:
     def look(self, now: float) -> None:
         """Back up where today's is missing; what fails is told, and tried again an hour later."""
         moment = time.localtime(now)
-        today = self.home.glob(f"{time.strftime('%Y%m%d', moment)}T*")
-        if now < self._not_before or any(_DATED.fullmatch(path.name) for path in today):
+        today = self.home.glob(f"{time.strftime('%Y%m%d', moment)}T*/*.cfg")  # none where the disk was full
+        if now < self._not_before or any(_DATED.fullmatch(path.parent.name) for path in today):
             return
         self._not_before = now + RETRY_SECONDS
         try:
