@@ -81,8 +81,8 @@ def last_lines(said: str, *secrets: str) -> str:
     for secret in filter(None, secrets):
         text = text.replace(secret, "<hidden>")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    asked = rf"{_YES_OR_NO}|{_ANY_KEY}|{_PRESS_YES}"
-    return printable(" / ".join(line if _ends(line, asked) else shown(line) for line in lines[-_LINES_SHOWN:])[-TAIL:])
+    question = rf"{_YES_OR_NO}|{_ANY_KEY}|{_PRESS_YES}"
+    return printable(" / ".join(line if _ends(line, question) else shown(line) for line in lines[-_LINES_SHOWN:])[-TAIL:])
 
 
 def _ends(text: str, pattern: str) -> bool:
