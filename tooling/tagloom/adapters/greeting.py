@@ -82,7 +82,8 @@ def last_lines(said: str, *secrets: str) -> str:
         text = text.replace(secret, "<hidden>")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     question = rf"{_YES_OR_NO}|{_ANY_KEY}|{_PRESS_YES}"
-    return printable(" / ".join(line if _ends(line, question) else shown(line) for line in lines[-_LINES_SHOWN:])[-TAIL:])
+    last = (line if _ends(line, question) else shown(line) for line in lines[-_LINES_SHOWN:])
+    return printable(" / ".join(last)[-TAIL:])
 
 
 def _ends(text: str, pattern: str) -> bool:
