@@ -439,6 +439,40 @@ def test_what_a_report_of_mpip_has_apart_or_lacks_is_remarked(torus, tmp_path):
     assert "one-sided messages: 1,000,000 bytes are not in the matrix" in profile.remarks[-1]
 
 
+@pytest.mark.parametrize("call", ["Alltoall", "Ialltoall", "Allgather", "Allgatherv", "Iallgather", "Iallgatherv"])
+def test_mpip_scales_calls_of_which_it_counts_one_block(torus, tmp_path, call):
+    path = tmp_path / "run.mpiP"
+    tasks = MPIP_TASKS.format(version="3.5.0").replace("   *", "   2         10          3    30.00\n   *")
+    path.write_text(tasks + MPIP_SIZES.format(share="Sent%").replace("Send ", f"{call} "))
+    profile = read_profile(path, torus)
+    assert (profile.volume_bytes.sum(), profile.messages.sum()) == (pytest.approx(2e6), pytest.approx(200))
+
+
+SITES_ALONE = "@--- Callsites: 2 ----\n-----\n ID Lev File/Address   Line Parent_Funct   MPI_Call\n"
+
+
+@pytest.mark.parametrize(
+    ("listed", "remark"),
+    [
+        (
+            f"{SITES_ALONE}  1   0 a b.c   10 main   Startall\n  2   0 a.c   11 main   Send\n",
+            "Startall: they are missing",
+        ),
+        (MPIP_SITES.replace("Wait", "Scatterv").replace("0.01", "7.00"), "Scatterv, 7 % of the time in MPI: they"),
+        (
+            MPIP_TIMES + "Call  Site  Time  App%  MPI%  Count  COV\nReduce_scatter  1  9.5e+03  1.2  66.1  30  0.32\n",
+            "Reduce_scatter, 66 % of the time in MPI: they are missing",
+        ),
+    ],
+)
+def test_calls_of_which_mpip_has_no_bytes_are_remarked(torus, tmp_path, listed, remark):
+    path = tmp_path / "run.mpiP"
+    path.write_text(MPIP_TASKS.format(version="3.5.0") + listed + MPIP_SIZES.format(share="Sent%"))
+    found = [each for each in read_profile(path, torus).remarks if "no bytes of" in each]
+    assert len(found) == 1
+    assert f"mpiP has no bytes of {remark}" in found[0]
+
+
 def test_call_sites_count_the_waits_that_a_list_of_twenty_leaves_out(torus, tmp_path):
     path = tmp_path / "run.mpiP"
     times = MPIP_TIMES + "Call  Site  Time  App%  MPI%  Count  COV\nRecv  1  9.5e+03  1.2  66.1  30  0.32\n"

@@ -12,7 +12,12 @@ from tagloom.storage.document import shown
 if TYPE_CHECKING:
     from pathlib import Path
 
-NO_BYTES = ("Alltoallv", "Alltoallw")  # mpiP 3.5 has their times, but not what they sent
+# mpiP has their times, but not what they sent (its make-wrappers.py); Start and Startall send by persistent requests.
+NO_BYTES = frozenset(
+    ["Alltoallv", "Alltoallw", "Scatterv", "Reduce_scatter", "Reduce_scatter_block", "Exscan", "Start", "Startall"]
+)
+# It counts one block of them, which goes to each of the other ranks.
+ONE_BLOCK = frozenset(["Alltoall", "Ialltoall", "Allgather", "Allgatherv", "Iallgather", "Iallgatherv"])
 MOST_EVEN = 2048  # ranks whose bytes are spread over all pairs: four million of them
 SPREAD = "mpiP does not say who sent to whom: bytes are spread evenly over all pairs of ranks"
 UNCOUNTED = "this mpiP report does not count calls: how often a rank waited is unknown"
@@ -66,7 +71,7 @@ class _Sums:
         self.sent = self.count = self._mean = 0.0
         self.one_sided = 0.0  # bytes
         self.waits: dict[str, float] = {}  # by section, of those that count calls
-        self.vectors: dict[str, float] = {}  # the shares of time of calls without bytes
+        self.shares: dict[tuple[str, str], float] = {}  # of time, by section and call, of calls without bytes
 
     def add(self, row: _Row) -> None:
         """Add a row. Raises ValueError, IndexError or ArithmeticError."""
@@ -79,7 +84,7 @@ class _Sums:
                 self.seconds = max(self.seconds or 0.0, row.number("AppTime"))
                 self.ranks = max(self.ranks, int(row.word("Task")) + 1)
         elif row.section == _SIZES:
-            others = max(1, self.ranks - 1) if row.word("Call") == "Alltoall" else 1
+            others = max(1, self.ranks - 1) if row.word("Call") in ONE_BLOCK else 1
             self.count += row.number("Count") * others
             self.sent += row.number("Total") * others
         elif row.section in _ONE_SIDED:
@@ -96,17 +101,21 @@ class _Sums:
             self.ranks = self.ranks or round(row.number("AppTime") / self._mean)
 
     def _call(self, row: _Row, call: str) -> None:
-        if row.section == _TIMES and call in NO_BYTES:
-            self.vectors[call] = self.vectors.get(call, 0.0) + row.number("MPI%")
-        if "Count" in row.columns and (row.section == _TIMES or row.word("Rank") == "*"):
+        if row.section == _SITES and ("Rank" not in row.columns or row.word("Rank") != "*"):
+            return
+        if call in NO_BYTES:
+            share = row.number("MPI%") if "MPI%" in row.columns else 0.0
+            self.shares[row.section, call] = self.shares.get((row.section, call), 0.0) + share
+        if "Count" in row.columns:
             often = row.number("Count") if WAITS.fullmatch(call) else 0.0
             self.waits[row.section] = self.waits.get(row.section, 0.0) + often
 
 
 def mpip(path: Path) -> RankMatrix:
-    """Read an mpiP report: what was sent in all, spread over all pairs evenly; Alltoall counts one destination there.
+    """Read an mpiP report: what was sent in all, spread over all pairs evenly.
 
-    A rank's Alltoall really sends to the P - 1 others, so its bytes are scaled so. Other figures stay as reported. What
+    Of Alltoall and Allgather it counts one block, which a rank sends to the P - 1 others: they are scaled so. Other
+    figures stay as reported. What
     mpiP counts but no link carries (messages to oneself), and what it does not count, stands in the remarks. Reports
     before mpiP 3.5 count calls by call site alone; where these are left out, how often ranks waited is unknown. Else
     the call sites count, which are all, where the list of the twenty that took most has fewer.
@@ -133,10 +142,7 @@ def mpip(path: Path) -> RankMatrix:
         "mpiP prints three significant digits, of the twenty calls that sent most",
         "mpiP counts what a rank sends to itself, which no link carries, as sent to others (NAS CG and MG do that)",
     ]
-    remarks += [
-        f"mpiP has no bytes of {name}, {share:.0f} % of the time in MPI: they are missing"
-        for name, share in sorted(sums.vectors.items())
-    ]
+    remarks += _without_bytes(lines, sums)
     waits = max(sums.waits.values(), default=None)
     if waits is None:
         remarks.append(UNCOUNTED)
@@ -149,6 +155,19 @@ def mpip(path: Path) -> RankMatrix:
     if not any(line.startswith("@--- End of Report") for line in lines):
         remarks.append("this mpiP report lacks its end: it may have been cut off")
     return _even(found, sums, tuple(remarks), waits)
+
+
+def _without_bytes(lines: list[str], sums: _Sums) -> list[str]:
+    """Return remarks on calls that the report lists, by their share of the time or as a call site, without bytes."""
+    shares = {
+        call: 0.0 for line in lines if line[:4].strip().isdecimal() for call in line.split()[-1:] if call in NO_BYTES
+    }
+    for (_, call), share in sums.shares.items():
+        shares[call] = max(shares.get(call, 0.0), share)
+    return [
+        f"mpiP has no bytes of {call}{f', {share:.0f} % of the time in MPI' if share else ''}: they are missing"
+        for call, share in sorted(shares.items())
+    ]
 
 
 def _rows(path: Path, lines: list[str], found: Cells) -> list[_Row]:
