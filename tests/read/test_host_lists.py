@@ -129,6 +129,7 @@ ROUTERS = [  # a heading and a row of the tables of EOS, NX-OS, Comware, Huawei,
     ("No.   IP Address       MAC Address     Type", f"1     192.0.2.10     {DOTS}  Dynamic  0   1/1/1 Valid"),
     ("MAC Address       Address         Name", f"{A} 192.0.2.10        h0.lab   ge-0/0/1.0  none"),
     ("", f"\tinside 192.0.2.10 {DOTS} 5"),
+    ("", f" 0 DC address=192.0.2.10 mac-address={A.upper()} interface=bridge published=no"),
 ]
 WAREWULF = (
     "nodeprofiles:\n  default: {comment: x}\nnodes:\n  h0:\n    profiles: [default]\n    network devices:\n"
@@ -310,7 +311,6 @@ def test_the_command_knows_every_reader():
         "<network>\n<host mac='00:1e:c9:00:00:0a' name='h0' ip='192.0.2.10'/>\n</network>\n",
         "h0,00:1e:c9:00:00:0a\n",
         "System: h0\nInterface: eth0\nMAC Address: 00:1e:c9:00:00:0a\n",
-        "0 D address=192.0.2.10 mac-address=00:1E:C9:00:00:0A interface=bridge\n",
         "",
         "What is this?\n",
     ],

@@ -64,6 +64,7 @@ _SIGNS = (
     # of routers and switches: an address, and a MAC address behind it (Junos: before it)
     ("arp", rf"(?i)^[ \t]*(?:No\.?[ \t]+)?(?:(?:IP|Internet)[ \t]*)?Address[ \t].*[ \t]{_HEADING}"),
     ("arp", rf"(?i)^{_HEADING}[ \t]+Address[ \t]"),
+    ("arp", r"^[ \t]*\d+[ \t].*\baddress=[\d.]+[ \t]+mac-address="),  # RouterOS
     ("arp", rf"^[\da-fA-F.:]+[ \t]+\S+[ \t]+{_MAC}[ \t]*$"),  # ip -br neigh
     ("arp", r"^[ \t]*[\w-]+[ \t]+[\d.]+[ \t]+(?:[\da-fA-F]{4}\.){2}[\da-fA-F]{4}[ \t]+(?:\d+|-|alias)[ \t]*$"),  # ASA
     ("ethers", rf"^[ \t]*{_MAC}[ \t]+[^\s,]+[ \t]*(?:#.*)?$"),

@@ -33,7 +33,10 @@ def read_arp(text: str, rows: Rows) -> None:
                 rows.add(each.get("dst"), each["lladdr"])
         return
     for number, line in enumerate(text.splitlines(), 1):
-        words = line[:_LONGEST_LINE].replace(",", " ").split()
+        words = [
+            word.removeprefix("mac-").removeprefix("address=")
+            for word in line[:_LONGEST_LINE].replace(",", " ").split()
+        ]
         mac = next((word for word in words if _MAC.fullmatch(word)), "")
         if not mac or not _SILENT.isdisjoint(words) or not is_host_address(parse_mac(_padded(mac))):
             continue  # a heading, a neighbor that did not answer, a group's address
