@@ -415,6 +415,40 @@ def test_a_ring_of_an_unmanaged_vlan_is_latent_until_a_switch_has_an_address_the
     assert [[each.vlan for each in proof.latent] for proof in found] == [[7], []]
 
 
+SENT = {  # lines by which a switch sends into VLAN 7, and lines that look so
+    "eos": (
+        [
+            "ip igmp snooping vlan 7 querier",
+            "ip igmp snooping querier address 192.0.2.1",
+            "interface Vlan6-8\nipv6 enable",
+        ],
+        ["ip igmp snooping vlan 7", "ip igmp snooping vlan 8 querier", "interface Vlan8\nip address 192.0.2.1/24"],
+    ),
+    "comware": (["vlan 7\nigmp-snooping querier\nquit"], ["vlan 8\nigmp-snooping querier\nquit"]),
+    "huawei": (["vlan 7\nigmp-snooping querier enable\nquit"], ["vlan 7\nigmp-snooping enable\nquit"]),
+    "cbs350": (
+        ["ip igmp snooping vlan 7 querier version 2", "interface  vlan  7\nip  address dhcp\nexit"],
+        ["ip igmp snooping vlan 7", "ip igmp snooping querier"],
+    ),
+}
+
+
+@pytest.mark.parametrize("family", SENT)
+def test_a_ring_of_a_vlan_storms_where_a_switch_itself_sends_into_it(family):
+    fabric, texts = planned(family)
+    vlan, member, _ = VLAN_7[family]
+    ring = "\n".join([vlan, member.format(1), member.format(2)])
+
+    def storm_free(line):
+        """Return whether a ring in VLAN 7 is but latent, with a line more at the first switch."""
+        whole = {name: with_lines(family, text, ring) for name, text in texts.items()}
+        return pipeline.prove(fabric, whole | {"s0": f"{whole['s0']}{line}\n"}, None, whole=True)[1].storm_free
+
+    sent, beside = SENT[family]
+    assert [line for line in sent if storm_free(line)] == []
+    assert [line for line in beside if not storm_free(line)] == []
+
+
 RINGS = {  # rings of VLANs that count as tagloom's by their names, or since all of a bridge do
     "cbs350": "vlan database\nvlan 7\nexit\ninterface vlan 7\nname tagloom\nexit\ninterface range GigabitEthernet1-2\n"
     "switchport general allowed vlan add 7 tagged\nexit",

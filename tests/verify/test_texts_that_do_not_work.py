@@ -617,6 +617,19 @@ def test_a_switch_s_own_address_in_a_ring_of_an_unmanaged_vlan_is_a_storm(family
     assert other.storm_free, "an address in another VLAN"
 
 
+@pytest.mark.parametrize("opener", ["interface vlan 200 1", "interface  vlan  200"])
+def test_a_switch_s_own_address_counts_however_its_block_is_printed(opener):
+    """Firmware 5 of FASTPATH prints the number of the interface behind its VLAN."""
+    assert not ring_of_others("os6", s1=in_block(opener, "ip address  192.0.2.1  255.255.255.0")).storm_free
+
+
+@pytest.mark.parametrize("lines", ["ip igmp snooping querier vlan 200", "ip igmp snooping vlan 200 querier"])
+def test_a_querier_in_a_ring_of_an_unmanaged_vlan_is_a_storm(lines):
+    for family in ("fastpath", "os6"):
+        assert not ring_of_others(family, s1=lines).storm_free
+        assert ring_of_others(family, s1=lines.replace("200", "201")).storm_free
+
+
 @pytest.mark.parametrize("family", ["ros", "fastpath"])
 def test_an_in_band_management_vlan_that_is_a_ring_is_a_storm(family):
     fabric, texts = planned(family)

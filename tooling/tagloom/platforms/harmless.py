@@ -24,8 +24,8 @@ class Harmless:
 
     `places` are config, vlan-database, interface and interface-vlan, and outside-interface and outside-vlan for what
     holds besides on ports and in VLANs that are not the fabric's. Of a row marked `as_said` a "no" or "undo" before its
-    lines is not harmless. The other keys of the family that count are `never`, `not_sent`, `named`, `trees` and
-    `reserves`.
+    lines is not harmless. The other keys of the family that count are `never`, `not_sent`, `named`, `trees`,
+    `reserves` and `sends`.
     """
 
     def __init__(self, family_data: Mapping[str, Any]) -> None:
@@ -43,6 +43,7 @@ class Harmless:
         named = family_data.get("named", {})
         self._named = {place: re.compile("|".join(f"(?:{each})" for each in rows)) for place, rows in named.items()}
         self._reserves = [re.compile(each) for each in family_data.get("reserves", ())]
+        self._sends = [re.compile(each) for each in family_data.get("sends", ())]
         self._treeless, self._several_trees = (
             [re.compile(each) for each in trees.get(kind, ())] for kind in ("none", "several")
         )
@@ -89,6 +90,17 @@ class Harmless:
         """Return the VLANs that a line keeps for the switch's own use."""
         found = _first_match(self._reserves, line)
         return range(int(found["first"]), int(found["last"]) + 1) if found else range(0)
+
+    def sends_into(self, line: str) -> range | None:
+        """Return the VLANs that a line names by which the switch sends frames of its own; None where it is no such.
+
+        Of a line that names none there are none: it is about the VLAN of its block, or about all.
+        """
+        found = _first_match(self._sends, line)
+        if found is None:
+            return None
+        vlan = int(found.groupdict().get("vlan") or 0)
+        return range(vlan, vlan + 1) if vlan else range(0)
 
     def named(self, line: str, place: str) -> str:
         """Return the words by which a line names what it sets, which "no" takes away; "" where that is not known."""

@@ -18,20 +18,24 @@ from tagloom.render.all_ports import further_ports, with_further_ports
 from tagloom.render.command_line import command_line, parse_configuration
 from tagloom.render.console_text import clean_lines, concealing_lines
 from tagloom.render.parsed import Parsed, UnknownLine
-from tagloom.units import format_mac, format_ranges
+from tagloom.units import format_mac, format_ranges, parse_ranges
 
-_VLAN_BLOCK = re.compile(r"interface vlan(?:-interface|if)? ?(\d{1,4})", re.IGNORECASE)
-_ADDRESS = re.compile(r"ip(v6)? (address|dhcp client|enable|gateway)\b|dhcp client\b|ipv6 auto-config")
+# The block of a switch's own interface in VLANs; FASTPATH prints that interface's number behind its VLAN.
+_VLAN_BLOCK = re.compile(r"interface vlan(?:-interface|if)? ?(\d{1,4}(?:[,-]\d{1,4})*)(?: \d+)?", re.IGNORECASE)
+_ADDRESS = re.compile(
+    r"ip(v6)? (address|dhcp client|enable|gateway|virtual-router address)\b|dhcp client\b|ipv6 auto-config|vrrp "
+)
 # What stands in no block of a VLAN: the management address of 62xx and kin, an address on RouterOS's bridge itself.
 _ADDRESS_OUTSIDE = re.compile(
     r"ip address (?:vlan (\d{1,4})|dhcp|\d)|network mgmt_vlan (\d{1,4})|management-vlan (\d{1,4})"
-    r"|/ip(?:v6)?[ /]address[ /]add .*\binterface=\"?tagloom\b"
+    r"|/ip(?:v6)?[ /](?:address|dhcp-client)[ /]add .*\binterface=\"?tagloom\b"
 )
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from tagloom.platforms import Platform
+    from tagloom.platforms.harmless import Harmless
     from tagloom.records.switch_state import SwitchState
 
 
@@ -43,7 +47,8 @@ class Reading:
     and that nobody knows; `further_ports` those that the model lacks, and behind whose own they are numbered in the
     state; `refused` the lines that a switch in its factory default would refuse, pasted them in this
     order (None where the text is no list of lines). `treeless` has by VLAN the line that leaves it without the spanning
-    tree that ports of the fabric run; `addresses` are the VLANs in which the switch has an address of its own.
+    tree that ports of the fabric run; `addresses` are the VLANs in which the switch has an address of its own,
+    and those into which it sends without one.
     """
 
     state: SwitchState
@@ -121,18 +126,29 @@ def read_text(platform: Platform, text: str, where: str, ports: Collection[int])
         None if parsed.refused is None else tuple(_finding(line, where) for line in parsed.refused),
         further,
         {vlan: _foreign(line, where) for vlan, line in treeless.items() if vlan in state.vlan_index},
-        frozenset(_own_addresses(parsed)),
+        frozenset(_own_addresses(parsed, harmless(platform.grammar))),
     )
 
 
-def _own_addresses(parsed: Parsed) -> Iterator[int]:
-    """Yield the VLANs in which lines give the switch an address of its own."""
+def _own_addresses(parsed: Parsed, known: Harmless) -> Iterator[int]:
+    """Yield the VLANs in which lines give the switch an address of its own, or have it send without one."""
     for line in (*parsed.foreign, *parsed.unknown):
-        if found := _VLAN_BLOCK.fullmatch(line.block):
-            if _ADDRESS.match(line.text):
-                yield int(found[1])
-        elif not line.block and (found := _ADDRESS_OUTSIDE.match(line.text)):
+        text, found = " ".join(line.text.split()), _VLAN_BLOCK.fullmatch(" ".join(line.block.split()))
+        vlans = _vlans_in(found[1]) if found else [line.vlan] if line.vlan else []
+        if (sent := known.sends_into(text)) is not None:
+            yield from sent or vlans or parsed.state.vlans.tolist()
+        elif found:
+            yield from vlans if _ADDRESS.match(text) else ()
+        elif not line.block and (found := _ADDRESS_OUTSIDE.match(text)):
             yield next((int(vlan) for vlan in found.groups() if vlan), DEFAULT_VLAN)
+
+
+def _vlans_in(text: str) -> list[int]:
+    """Return the VLANs of a list; those that it names where it is none."""
+    try:
+        return parse_ranges(text)
+    except ValueError:
+        return [int(number) for number in re.findall(r"\d+", text)]
 
 
 def _foreign(line: UnknownLine, where: str) -> ForeignLine:
