@@ -213,3 +213,17 @@ def test_a_context_within_another_ends_where_the_switch_leaves_it(model, text):
     made = "vlan 10\nexit\n" if platform.grammar == "os6" else "vlan database\nvlan 10\nexit\n"
     reading = read_text(platform, made + text, "s0", [1])
     assert (reading.unknown_lines, reading.findings, reading.state.vlans.tolist()) == ((), (), [1])
+
+
+@pytest.mark.parametrize("router", ["ospf 1", "isis underlay", "bfd", "multicast"])
+def test_a_vlan_behind_a_router_that_has_none_of_its_own_is_one_of_the_switch(router):
+    reading = read_text(load("arista-7050tx-64"), f"router {router}\n!\nvlan 7\n!\nend\n", "s0", [1])
+    assert (reading.findings, reading.unknown_lines, reading.state.vlans.tolist()) == ((), (), [1, 7])
+
+
+def test_a_vlan_behind_bgp_is_a_finding_unless_the_switch_has_it():
+    """A console in that block makes an EVPN instance of a line that makes a VLAN anywhere else."""
+    block = "router bgp 65001\n   router-id 192.0.2.1\n   !\n   vlan 7\n      rd 192.0.2.1:7\n!\n"
+    alone, behind = (read_text(load("arista-7050tx-64"), text, "s0", [1]) for text in (block, f"vlan 7\n!\n{block}"))
+    assert ["'vlan 7'" in found.actual for found in alone.findings] == [True]
+    assert (behind.findings, behind.unknown_lines) == ((), ())

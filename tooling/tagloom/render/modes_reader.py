@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from tagloom.platforms.interpreter import Interpreter, Outcome, OutcomeKind
 from tagloom.records.switch_state import DEFAULT_VLAN, DISCARD_PVID, PortMode
 from tagloom.render.console_text import NOISE, PROMPT
 from tagloom.render.parsed import Parsed, UnknownLine
-from tagloom.units import format_ranges
+from tagloom.units import format_ranges, parse_ranges
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -30,6 +31,7 @@ _OPENERS = ("interface ", "vlan database")
 _WAITS = "holds nothing while the port is in another mode, and may in general mode: take it away first"
 _ROUTES = "the port routes, and is in no VLAN until it is told `switchport`"
 _MISSING = "names VLANs that are not there, and carries them once they are: {}"
+_EITHER = "makes VLANs of the switch, or of what the block above is about: put it above that block"
 # What the lines break that a switch takes and that are findings all the same.
 _LISTED, _NOW = "a trunk with a list of its VLANs", "a line that holds now as it will when the port or a VLAN changes"
 _UNCHECKED, _DROPPED = "a port that takes frames of every sender", "a port that drops untagged frames"
@@ -294,6 +296,12 @@ class _Reader:
         grammar = self.interpreter.grammar
         return f"{grammar.shorten(opener)} ".startswith(grammar.foreign_blocks)
 
+    def _names_new_vlans(self, line: str) -> bool:
+        """Return whether a line names VLANs that are not there yet, so that it may be the one that makes them."""
+        with suppress(ValueError):
+            return not set(parse_ranges(line.rsplit(maxsplit=1)[-1])) <= set(self.interpreter.editor.vlans)
+        return True
+
     def _begin(self) -> None:
         """Leave the block before: a new one opens."""
         if self.interpreter.context is not CONFIG:
@@ -325,7 +333,9 @@ class _Reader:
         self._depth += self._harmless.nests(self._block, line)
         trouble = UnknownLine(number, self._block, line, "")
         ours = f"{line} ".startswith(self._owned)
-        if ours and not self._is_of_others(self._block):
+        if ours and self._harmless.nests(self._block, line) and self._names_new_vlans(line):
+            self.unknown.append(replace(trouble, block="", answer=_EITHER))
+        elif ours and not self._is_of_others(self._block):
             self.unknown.append(trouble)
         else:
             self.foreign.append(trouble)
