@@ -174,6 +174,21 @@ def test_a_line_beside_a_benign_class_is_named(name, place, line):
     assert not harmless(name).covers(line, place)
 
 
+WIRES = {  # halves of a port that has two: what turns the copper one off, what leaves it, a port of others
+    "hpe-5130-24g-4sfp": ("combo enable fiber", "combo enable copper", "GigabitEthernet1/0/20"),
+    "huawei-s5731-s24t4x": ("combo-port fiber", "combo-port auto", "GigabitEthernet0/0/20"),
+}
+
+
+@pytest.mark.parametrize("model", WIRES)
+def test_a_line_that_turns_off_the_copper_half_of_a_fabric_s_port_is_named(model):
+    off, on, other = WIRES[model]
+    first = other.removesuffix("20") + "1"
+    text = f"interface {first}\n{{}}\nquit\ninterface {other}\n{off}\nquit\n"
+    named = [read_text(load(model), text.format(line), "s0", [1]).unknown_lines for line in (off, on)]
+    assert [[line.text for line in lines] for lines in named] == [[off], []]
+
+
 BLOCKS = {
     "fastpath": {"ip access-list office": "permit every", "class-map match-all voice ipv4": "match any"},
     "os6": {"interface vlan 1": "ip address 192.0.2.1 255.255.255.0", "policy-map office in": "assign-queue 3"},

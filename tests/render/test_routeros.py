@@ -299,6 +299,8 @@ def test_a_port_of_the_fabric_on_a_bridge_of_others_is_named(line):
         "/interface vlan add interface=tagloom name=v100 vlan-id=100",
         "/interface bridge port set [ find interface=ether1 ] horizon=1",
         "/interface ethernet set [ find default-name=ether1 ] name=uplink",
+        "/interface ethernet set [ find default-name=ether1 ] combo-mode=sfp",
+        "/interface ethernet set [ find default-name=ether1 ] fec-mode=fec91",
     ],
 )
 def test_what_may_touch_the_bridge_is_named_and_never_called_refused(line):
@@ -317,8 +319,11 @@ def test_what_may_touch_the_bridge_is_named_and_never_called_refused(line):
         ("100M-half,1000M-half", False),
         ("10M-half,100M-full", False),
         ("10M-baseT-half", False),
+        ("10M-baseT-full", False),
+        ("100M-baseT-half,100M-baseT-full", False),
     ],
 )
-def test_speeds_that_a_port_offers_are_passed_over_unless_it_may_end_half_duplex(speeds, known):
+def test_speeds_that_a_port_offers_are_passed_over_unless_it_may_end_half_duplex_or_without_a_link(speeds, known):
+    """Of lists that all have 1 Gb/s, two ends have a speed in common."""
     line = f"/interface ethernet set [ find default-name=ether1 ] advertise={speeds} loop-protect=off\n"
     assert (named(line) == []) is known
