@@ -151,6 +151,15 @@ HARMLESS = [
     "ip ssh password-auth",
     "authentication-mode scheme",
     "undo password-recovery enable",
+    "acl basic 2010",
+    "acl advanced name key-servers",
+    "portal pass dns enable",
+    "password expire 0",
+    "undo local-user password change-offline enable",
+    "ssh server publickey rsa_sha2_512",
+    "public-key peer leaf",
+    "ip extcommunity-list sites permit rt 65000:1",
+    "add authentication-types=wpa2-psk encryption=aes-ccm name=office",
     "/snmp set enabled=yes contact=ops",
 ]
 
@@ -194,7 +203,41 @@ radius-server ho 192.0.2.1 ke hunter22
 tacacs-s k hunter22
 snmp-agent com read ciph hunter22
 <password>hunter22</password>
+no snmp-server host 192.0.2.1 hunter22
+undo snmp-agent usm-user v2c hunter22 grp
+default snmp-server host 192.0.2.1 hunter22
+leaf(config)# snmp-server host 192.0.2.1 traps version 2 hunter22
+[leaf]snmp-agent usm-user v1 hunter22 grp
++snmp-server host 192.0.2.1 hunter22
+-snmptrap hunter22 ipaddr 192.0.2.5
+! snmp-server host 192.0.2.1 hunter22
+snmp-server  host  192.0.2.1  hunter22
+snmp-server vrf MGMT host 192.0.2.1 hunter22
+snmp-ser ho 192.0.2.1 hunter22
+no com2sec x default hunter22
+/snmp/community/set 0 name=hunter22
+/tool romon set enabled=yes secrets=hunter22
+/container envs add key=PASSWORD name=e value=hunter22
+/zerotier set zt1 identity="f55bcabe36:0:fa4f01:hunter22" name=zt1
+/tool fetch url="https://api.example.net/bot123456:hunter22/send"
+/interface lte set [ find ] pin=hunter22
+curl -d 'password=hunter22' https://host
+curl -H 'Authorization: hunter22' https://host
+sshpass -p'hunter22' ssh host
+mysql -u root -phunter22 db
+docker login -u joe -p hunter22 host
+ldapsearch -D cn=x -w hunter22
+joe : EAP "hunter22"
+bindpw hunter22
+-----BEGIN PRIVATE KEY-----\\nhunter22\\n-----END PRIVATE KEY-----
 """
+# Passwords that are words of a command line, and the words that they stand behind.
+WEAK = {
+    "username joe secret 5 secret": "username joe secret <hidden> <hidden>",
+    "set authentication password password": "set authentication password <hidden>",
+    "primary authentication 192.0.2.1 key simple secret": "primary authentication 192.0.2.1 key <hidden> <hidden>",
+    "set authentication password none": "set authentication password none",
+}
 BODIES = {
     "a certificate": """
 crypto pki certificate chain TP-self
@@ -239,6 +282,17 @@ set [ find default=yes ] addresses=::/0 name=0BADCAFE
 add name=0BADCAFE security=none
 /interface vlan
 add name=vlan 10""",
+    "communities in a menu of their own": """
+/snmp/community
+add name=0BADCAFE security=none
+/interface vlan
+add name=vlan 10""",
+    "communities below the menu above theirs": """
+/snmp
+set enabled=yes
+community add name=0BADCAFE
+/interface vlan
+add name=vlan 10""",
     "a value on the next line": """
 /interface wireguard
 add listen-port=13231 private-key=\\
@@ -270,6 +324,11 @@ def test_a_line_without_a_secret_stays(line):
 def test_what_follows_a_secrets_word_is_hidden_though_it_be_no_secret(line):
     assert "hunter" not in scrub(line)
     assert scrub(scrub(line)) == scrub(line)
+
+
+@pytest.mark.parametrize(("line", "hidden"), WEAK.items())
+def test_a_password_that_is_a_known_word_is_hidden(line, hidden):
+    assert scrub(line) == hidden
 
 
 @pytest.mark.parametrize("text", BODIES.values(), ids=BODIES)

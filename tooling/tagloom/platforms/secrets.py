@@ -36,12 +36,12 @@ _LONGEST_KNOWN = 60  # characters of a word that is compared with those that are
 
 # Parts of words that a secret follows, and those after which at least one word is a secret.
 _STRONG = re.compile(
-    r"\w*(?:passw(?:or)?d|passphrase|secret|community6?|psk|phrase|pwd)|\w*key(?:string)?s?"
+    r"\w*(?:passw(?:or)?d|passphrase|passcode|secrets?|community6?|psk|phrase|pwd)|(?:bind|root)pw|\w*key(?:string)?s?"
     r"|pass?(?:wo?r?)?|secre?|commu?n?i?t?|ciphe?"  # as consoles take them, too
 )
 _BEFORE = re.compile(
     rf"{_STRONG.pattern}|\w*(?:cipher|encrypt(?:ed|ion)?|auth|credentials?|digest)|auth(?:entication|enticate)"
-    r"|\w*key\d+|priv|privacy|md5|sha\d{1,3}|securityname|cak|ckn|aead|enc|token|communities|\w*passw(?:or)?d\w*"
+    r"|\w*key\d+|priv|privacy|md5|sha\d{1,3}|securityname|cak|ckn|aead|enc|token|communities|\w*passw(?:or)?d\w*|pin|puk|otp"
 )
 # Words that look so, and that no secret follows: settings of passwords and keys, and words that only sound so.
 _SETTING = re.compile(
@@ -64,7 +64,9 @@ _SHOWN_LINES = re.compile(
     r"|crypto key (?:generate|zeroize|pubkey-chain|import|export) |(?:key[- ]?chain|keyring) "
     r"|snmp-(?:server|agent) group |snmp-agent community complexity-check |snmp(?:-server|-agent)? (?:enable )?traps? "
     r"(?!.*(?:host|communit))"
-    r"|\S*-key(?:-code)? (?:begin|end)$|authentication ip-address |ip community-list "
+    r"|\S*-key(?:-code)? (?:begin|end)$|authentication ip-address |ip (?:ext|large-)?community-list |acl "
+    r"|public-key (?:peer|local) |rsa peer-public-key |ssh (?:server|client) publickey |portal pass |pki key enhance "
+    r"|password expire \d+$|local-aaa-user password policy \w+$|local-user password change-offline "
     r"|(?:set|match) (?:ext)?community \d|neighbor \S+ send-community|lacp [\w -]*key \d{1,5}$"
     r"|s?ntp(?:-service)? (?:server|peer|unicast-server|unicast-peer) \S+ (?:[\w-]+ )*?(?:key|authentication-keyid) \d"
     r"|s?ntp(?:-service)? (?:reliable |trusted-)(?:key|authentication-keyid) "
@@ -99,6 +101,7 @@ _KNOWN = _words("""
     scheme aaa radius tacacs hwtacacs ldap send receive level role id port state proto spi src dst reqid aead trunc
     min complexity check compatible snmp read write keyboard interactive = == : { } [ ] | & ; ( ) !
 """)
+_NO_SECRET = _words("none required")  # of a setting that asks for one, or for none
 _COMPOUND_WORD = re.compile(r"[\w().@/+-]+")
 _COMPOUND = _words("private public user peer network admin operator")  # known beside other known parts alone
 _SENTENCE = _words("""
@@ -110,7 +113,7 @@ _VERDICTS = _words("failed failure error denied required incorrect invalid expir
 _SHOWN_WORDS = _KNOWN | _NUMBERED | _NAMED
 _ALGORITHM = re.compile(
     r"md5|sha\d{0,3}|aes\d{0,3}|3?des\d{0,3}|cfb\d{0,3}|cbc|ctr|gcm|xpn|hmac|cmac|rsa|dsa|ecdsa|ecdh|ed25519"
-    r"|curve25519|nistp\d{3}|dh|diffie|hellman|group\d{1,2}|chacha20|poly1305|arcfour|rc4|wpa[23]?|psk|eap|peap|tls|ttls"
+    r"|curve25519|nistp\d{3}|dh|diffie|hellman|group\d{1,2}|tkip|ccmp?|gcmp|chacha20|poly1305|arcfour|rc4|wpa[23]?|psk|eap|peap|tls|ttls"
     r"|chap|mschap(?:v2)?|pap|v[123]c?|rfc\d{4}"
 )
 _SIZES = frozenset(("1", "2", "64", "96", "128", "160", "192", "224", "256", "384", "512"))
@@ -123,25 +126,36 @@ _SELF_EVIDENT = re.compile(
     r"|[a-z][a-z0-9+]{1,15}://[^/\s:@]{0,200}:(?P<password>[^@\s]{1,200})@"
     r"|[?&,;][\w-]{0,40}(?:passw(?:or)?d|passphrase|token|secret|psk|apikey|api_key)=(?P<option>[^,&;\s\"'\\]{1,200})"
     r"|\bcurl\b[^\n]{0,400}?\s(?:-u|--user)[ =]+[\"']?[^\s:]{1,100}:(?P<login>[^\s\"']{1,200})"
-    r"|\b(?:Bearer|Basic)[ ]+(?P<bearer>[\w.~+/=-]{1,2000})"
+    r"|(?<!acl )\b(?:Bearer|Basic)[ ]+(?P<bearer>[\w.~+/=-]{1,2000})"
+    r"|\b(?:Authorization|Cookie):[ ]*(?P<header>[^\"'\\\n]{1,2000})"
+    r"|----BEGIN [\w -]{1,60}----(?P<pem>(?=.*\S).+?)(?=----+END |$)"
+    r"|\bidentity=[\"']?\w{1,20}:\d:\w{1,300}:(?P<identity>[^\s\"'\\]{1,300})"
+    r"|/bot(?P<bot>\d{1,20}:[\w-]{1,100})"
+    r"|\b(?:sshpass|mysql\w*)\b[^\n|;]{0,200}?\s-p(?P<attached>[^\s-]\S{0,200})|\s-U[ ]+\S{1,100}%(?P<share>\S{1,200})"
+    r"|\b(?:EAP|XAUTH|NTLM)[ ]+(?P<quoted>[\"'][^\"'\n]{1,200}[\"'])"
     r"|:(?:local|global|set)[ ]+\w{0,40}(?:pw|pass|secret|key|token|psk)\w{0,40}[ ]+\\?[\"']?"
     r"(?P<variable>[^\s\"'\\;]{1,200})"
     r"|<(?:\w{1,40}:)?[\w-]{0,40}(?:password|passphrase|secret|key|community)[\w-]{0,40}>(?P<element>[^<]{1,400})<",
     re.DOTALL | re.IGNORECASE,
 )
 # Lines in which a secret has a place and no word before it: how many words are shown from where this ends.
-_PLACES = (
-    (re.compile(r"(?:encrypted )?snmp(?:-server)? (?:(?:trap-?)?host|trap-?receiver) (?:vrf \S+ )?", re.IGNORECASE), 1),
-    (re.compile(r"(?:snmp-server )?snmptrap ", re.IGNORECASE), 0),
-    (re.compile(r"(?:trap2?sink|informsink|createUser)(?: -e \S+)? ", re.IGNORECASE), 1),
-    (re.compile(r"com2sec6? ", re.IGNORECASE), 2),
-    (re.compile(r"(?:trapsess|proxy|snmp\w+) .{0,400}?-[cAXxax] "), 0),
-    (re.compile(r"usmUser "), 0),
-    (re.compile(r"r[ow]community6? "), 0),
-    (re.compile(r"snmp-agent usm-user v(?:1|2c) ", re.IGNORECASE), 0),
-    (re.compile(r"snmp-[a-z]{3,} com[a-z]{0,2} ", re.IGNORECASE), 0),
-    (re.compile(r"(?:radius|tac)[\w-]* (?:\S+ ){0,20}?ke? ", re.IGNORECASE), 0),
-    (re.compile(r"(?:useradd|usermod|sshpass) .{0,400}?-p "), 0),
+_PLACES = tuple(
+    (re.compile(r"(?:(?<![\w./-])|(?<=^-))" + pattern.replace(" ", r"[ \t]++"), re.IGNORECASE if any_case else 0), kept)
+    for pattern, kept, any_case in (
+        (r"snmp(?:-s[a-z]*+)? (?:vrf \S++ )?(?:(?:trap-?)?ho[a-z]*+|trap-?receiver) (?:vrf \S++ )?", 1, True),
+        (r"(?:snmp-server )?snmptrap ", 0, True),
+        (r"(?:trap2?sink|informsink|createUser)(?: -e \S++)? ", 1, True),
+        (r"com2sec6? ", 2, True),
+        (r"(?:trapsess|proxy|snmp\w++) .{0,400}?-[cAXxax] ", 0, False),
+        (r"usmUser ", 0, False),
+        (r"r[ow]community6? ", 0, False),
+        (r"snmp-a[a-z]*+ usm[a-z-]*+ v(?:1|2c) ", 0, True),
+        (r"snmp-[a-z]{1,} com[a-z]{0,2} ", 0, True),
+        (r"(?:radius|tac)[\w-]*+ (?:\S++ ){0,20}?ke? ", 0, True),
+        (r"(?:useradd|usermod|sshpass|docker login|racadm) .{0,400}?-p ", 0, False),
+        (r"(?:ldap\w++) .{0,400}?-w |redis-cli .{0,400}?-a |ipmitool .{0,400}?-P |ssh-keygen .{0,400}?-N ", 0, False),
+        (r"keyctl p?add user \S++ ", 0, False),
+    )
 )
 _VERSIONS = _words("1 2 3")
 # What a shell pipes into a program that takes a secret, or writes to a file of one.
@@ -150,7 +164,7 @@ _PIPED = re.compile(
     r"[^|>\n]{0,20}"
     r"(?:\| *(?:sudo )?(?:chpasswd|passwd|wg|openssl|cryptsetup)\b|> *\S{0,200}(?:key|secret|passw|psk))"
 )
-_COMMUNITY_MENU = re.compile(r"/snmp community\b")
+_COMMUNITY_MENU, _MENU_ABOVE = re.compile(r"/snmp[ /]+community\b"), re.compile(r"/snmp/?")
 # Bodies over several lines: what opens one, what ends it.
 _PEM = re.compile(r"----[- ]BEGIN [\w -]{1,60}----")
 _PEM_END = re.compile(r"----[- ]END [\w -]{1,60}----")
@@ -171,7 +185,8 @@ _HINTS = (
     *("pas", "pw", "key", "sec", "com", "psk", "phrase", "ciph", "encrypt", "auth", "credential", "digest"),
     *("priv", "md5", "sha", "securityname", "cak", "ckn", "aead", "enc", "token", "snmp", "trap", "sink", "com2sec"),
     *("radius", "tac", "proxy", "usmuser", "curl", "bearer", "basic", "echo", "printf"),
-    *("createuser", "useradd", "usermod", "certificate", "----", "%", "$", "://"),
+    *("pin", "puk", "otp", "identity", "/bot", "cookie", "docker", "racadm", "ldap", "redis", "ipmi", "mysql", " -u "),
+    *("xauth", "eap", "ntlm", "createuser", "useradd", "usermod", "certificate", "----", "%", "$", "://"),
 )
 
 
@@ -238,7 +253,7 @@ class _Word:
 def _places(text: str) -> list[tuple[int, int]]:
     """Return where the secrets of a text are, in order, apart from each other."""
     found: list[tuple[int, int]] = []
-    pem, body, menu = False, False, False
+    pem, body, menu, above = False, False, False, False
     for line in _LINE.finditer(text):
         words = line[0].strip()
         start = line.start() + line[0].find(words)
@@ -247,12 +262,16 @@ def _places(text: str) -> list[tuple[int, int]]:
         if pem or body or _LONG_DUMP.fullmatch(words):
             found += [(start, start + len(words))] if words else []
             continue
-        menu = bool(_COMMUNITY_MENU.match(words)) if words.startswith("/") else menu
+        if words.startswith("/"):
+            menu, above = bool(_COMMUNITY_MENU.match(words)), bool(_MENU_ABOVE.fullmatch(words))
+        menu = menu or (above and words.startswith("community"))
         if not menu and not any(map(words.lower().__contains__, _HINTS)):
             continue
-        pem = bool(_PEM.match(words))
-        if pem and "\n" in words:  # a backslash joins its body to it
-            found.append((start + words.index("\n") + 1, start + len(words)))
+        begun = _PEM.match(words)
+        pem = begun is not None
+        if begun is not None and (rest := words[begun.end() :]).strip():  # its body, joined to it by a backslash or not
+            first = words.find("\n") + 1 if rest.startswith(("\\\n", "\\\r\n")) else begun.end()
+            found.append((start + first, start + len(words)))
             pem = not _PEM_END.search(words)
         body = bool(_BODY.fullmatch(words))
         if not (pem or body or _PEM_END.match(words)):
@@ -277,14 +296,19 @@ def _places_of(line: str, start: int, *, menu: bool = False) -> Iterator[tuple[i
     elif not _SHOWN_LINES.match(line):
         last = len(words) if line.startswith("/") else _first_before(words)
         for pattern, kept in _PLACES:
-            if placed := pattern.match(line):
+            if placed := pattern.search(line):
                 last = len(words)
                 behind = [word for word in words if word.start >= start + placed.end()][kept:]
                 yield from _behind(behind, strong=True, numbers=_VERSIONS)
+        keyed = any(word.pair is not None and word.pair[0] == "key" for word in words)
         for word in words:
-            yield from _within(word, menu=menu)
+            yield from _within(word, menu=menu, keyed=keyed)
         if last < len(words):
             yield from _behind(words[last + 1 :], strong=words[last].is_strong, before=words[last].bare)
+            strong = [at for at, word in enumerate(words[:-1]) if at > last and word.is_strong and word.bare in _KNOWN]
+            for at in strong[-1:]:  # a password may be a word that is known
+                if words[at + 1].bare not in _NO_SECRET:
+                    yield from _behind(words[at + 1 :], strong=True, before=words[at].bare)
 
 
 def _first_before(words: Sequence[_Word]) -> int:
@@ -300,8 +324,11 @@ def _of_prose(words: Sequence[_Word]) -> Iterator[tuple[int, int]]:
             yield after.place
 
 
-def _within(word: _Word, *, menu: bool) -> Iterator[tuple[int, int]]:
-    """Find the secret that is a word's value (``key=...``), and those among the words that are quoted in one."""
+def _within(word: _Word, *, menu: bool, keyed: bool) -> Iterator[tuple[int, int]]:
+    """Find the secret that is a word's value (``key=...``), and those among the words that are quoted in one.
+
+    In a `keyed` line a pair with a key of its own has its value apart: ``key=PASSWORD value=...``.
+    """
     first = word.start
     value = word.text
     if pair := word.pair:
@@ -309,10 +336,14 @@ def _within(word: _Word, *, menu: bool) -> Iterator[tuple[int, int]]:
         first += len(word.text) - len(value)
         if key in {"comment", "description"} or _MASKED.fullmatch(value):
             return
-        if (menu and key == "name") or (_comes_before(key) and (_is_strong(key) or not _is_known_list(value))):
+        if (
+            (menu and key == "name")
+            or (keyed and key == "value")
+            or (_comes_before(key) and (_is_strong(key) or not _is_known_list(value)))
+        ):
             yield first, first + len(value)
             return
-    if value[0] in "\"'" and " " in value:
+    if value[0] in "\"'" and len(value) > len("''"):
         yield from _places_of(value[1:-1], first + 1)
 
 
@@ -332,7 +363,8 @@ def _behind(
         and not _may_be_shown(bare[at - 1], word.bare, bare[at + 1], numbers)
     ]
     hidden = any(_MASKED.fullmatch(word.text) for word in words)
-    for word in words if strong and not (unknown or hidden or spoken) else unknown:
+    types = all(word.bare.isdigit() and len(word.bare) == 1 for word in unknown)  # how a secret stands there, and none
+    for word in words if strong and types and not (hidden or spoken) else unknown:
         yield word.place
 
 
