@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from tagloom.platforms import load
 from tagloom.platforms.secrets import scrub, secrets_in
+from tagloom.render import read_text
 
 LINES = {
     "username ops password hunter22 level 15": 1,
@@ -354,3 +356,68 @@ def test_what_tagloom_writes_itself_stays(folder):
     assert texts
     for path in texts:
         assert scrub(path.read_text("utf-8")) == path.read_text("utf-8")
+
+
+READ = {  # texts of switches that `adopt` and `verify` read with their secrets hidden, too
+    "cisco-cbs350-24t-4g": """
+encrypted ip ssh-client key rsa key-pair
+---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----
+Comment: RSA Private Key
+8RhuhqDjqUgeoGhRKerVkCh1OHrQc11YxIINJVB1mV
+QwEr
+---- END SSH2 PRIVATE KEY ----
+.
+encrypted crypto key import rsa
+---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----
+8RhuhqDjqUgeoGhRKerVkCh1OHrQc11YxIINJVB1mV
+---- END SSH2 PRIVATE KEY ----
+.
+encrypted crypto certificate 2 import
+-----BEGIN CERTIFICATE-----
+MIIDJzCCAg8CEENj0ARxBb6Sh9YrA4UVfWkwDQYJKoZIhvcNAQELBQAwUjELMAkG
+QwErTyUi
+-----END CERTIFICATE-----
+.
+encrypted snmp-server community hunter22 ro
+""",
+    "hpe-5130-24g-4sfp": """#
+public-key peer leaf
+ public-key-code begin
+  30819F300D06092A864886F70D010101
+  0203010001
+ public-key-code end
+peer-public-key end
+#
+ snmp-agent community read simple hunter22 acl 2010
+#
+acl basic 2010
+ rule permit source 192.0.2.0 0.0.0.255
+#
+""",
+    "mikrotik-crs326-24g-2s": """
+/interface lte apn
+set [ find default=yes ] ip-type=ipv4 use-network-apn=no
+/snmp community
+set [ find default=yes ] addresses=::/0 name=hunter22
+/snmp
+set enabled=yes trap-community=hunter22
+/system routerboard settings
+set cpu-frequency=auto
+/user
+add group=full name=ops password=hunter22
+""",
+    "arista-7050tx-64": """
+interface Ethernet40
+   description the room of the private-key
+   shutdown
+!
+username ops secret sha512 $6$hunter22
+""",
+}
+
+
+@pytest.mark.parametrize("model", READ)
+def test_a_text_reads_with_its_secrets_hidden_as_it_reads_with_them(model):
+    said, hidden = (read_text(load(model), text, "s0", [1]) for text in (READ[model], scrub(READ[model])))
+    assert (said.unknown_lines, said.findings) == ((), ())
+    assert (hidden.unknown_lines, hidden.findings, hidden.state) == ((), (), said.state)

@@ -61,7 +61,9 @@ _SHOWN_LINES = re.compile(
     r"|aaa (?:authentication|authorization|accounting) |(?:ip https? |ip ssh |enable |login )authentication(?!-key) "
     r"|authentication (?:login|enable|default|dot1x|order|priority|event|host-mode|port-control|timer|violation) "
     r"|passwords? (?:min-length|aging|history|lock-out|strength|strength-check|complexity|encryption|exclude|unlock) "
-    r"|crypto key (?:generate|zeroize|pubkey-chain|import|export) |(?:key[- ]?chain|keyring) "
+    r"|(?:encrypted )?crypto key (?:generate|zeroize|pubkey-chain|import|export) "
+    r"|(?:encrypted )?ip ssh-client key [rd]sa key-pair$"
+    r"|(?:key[- ]?chain|keyring) "
     r"|snmp-(?:server|agent) group |snmp-agent community complexity-check |snmp(?:-server|-agent)? (?:enable )?traps? "
     r"(?!.*(?:host|communit))"
     r"|\S*-key(?:-code)? (?:begin|end)$|authentication ip-address |ip (?:ext|large-)?community-list |acl "
@@ -273,7 +275,7 @@ def _places(text: str) -> list[tuple[int, int]]:
             first = words.find("\n") + 1 if rest.startswith(("\\\n", "\\\r\n")) else begun.end()
             found.append((start + first, start + len(words)))
             pem = not _PEM_END.search(words)
-        body = bool(_BODY.fullmatch(words))
+        body = bool(_BODY.fullmatch(words)) and not _PROSE.match(words)
         if not (pem or body or _PEM_END.match(words)):
             found += _places_of(words, start, menu=menu)
     apart: list[tuple[int, int]] = []

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tagloom.platforms import routeros
 from tagloom.platforms.factory import factory
 from tagloom.platforms.harmless import harmless
+from tagloom.platforms.secrets import HIDDEN
 from tagloom.records.switch_state import PortMode
 from tagloom.render.console_text import clean_lines
 from tagloom.render.flat_commands import FlatCommands
@@ -87,7 +89,8 @@ class MenuCommands(FlatCommands):
         if _evaluates(line.text):
             return False
         others = routeros.Menus(platform, factory(platform)).is_of_others(line.text, ports)
-        return others or super().harmless(platform, line, ports, vlans)
+        shown = replace(line, text=line.text.replace(HIDDEN, "hidden"))  # no redirection: the place of a secret
+        return others or super().harmless(platform, shown, ports, vlans)
 
     def owned(self, _platform: Platform) -> tuple[str, ...]:
         """Return what the family's page says."""
