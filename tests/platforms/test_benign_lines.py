@@ -236,9 +236,10 @@ def test_a_vlan_behind_a_router_that_has_none_of_its_own_is_one_of_the_switch(ro
     assert (reading.findings, reading.unknown_lines, reading.state.vlans.tolist()) == ((), (), [1, 7])
 
 
-def test_a_vlan_behind_bgp_is_a_finding_unless_the_switch_has_it():
+def test_a_vlan_behind_bgp_that_the_switch_lacks_is_a_finding_unless_a_line_of_an_instance_follows():
     """A console in that block makes an EVPN instance of a line that makes a VLAN anywhere else."""
-    block = "router bgp 65001\n   router-id 192.0.2.1\n   !\n   vlan 7\n      rd 192.0.2.1:7\n!\n"
-    alone, behind = (read_text(load("arista-7050tx-64"), text, "s0", [1]) for text in (block, f"vlan 7\n!\n{block}"))
+    block = "router bgp 65001\n   router-id 192.0.2.1\n!\nvlan 7\n!\n"
+    texts = (block, f"vlan 7\n!\n{block}", block.replace("vlan 7\n", "vlan 7\nrd 192.0.2.1:7\n"))
+    alone, *others = (read_text(load("arista-7050tx-64"), text, "s0", [1]) for text in texts)
     assert ["'vlan 7'" in found.actual for found in alone.findings] == [True]
-    assert (behind.findings, behind.unknown_lines) == ((), ())
+    assert [(other.findings, other.unknown_lines) for other in others] == [((), ()), ((), ())]

@@ -32,6 +32,7 @@ _WAITS = "holds nothing while the port is in another mode, and may in general mo
 _ROUTES = "the port routes, and is in no VLAN until it is told `switchport`"
 _MISSING = "names VLANs that are not there, and carries them once they are: {}"
 _EITHER = "makes VLANs of the switch, or of what the block above is about: put it above that block"
+_INSTANCE = re.compile(r"(rd|route-target|redistribute) ")  # what follows the line that opens one, and no VLAN's
 # What the lines break that a switch takes and that are findings all the same.
 _LISTED, _NOW = "a trunk with a list of its VLANs", "a line that holds now as it will when the port or a VLAN changes"
 _UNCHECKED, _DROPPED = "a port that takes frames of every sender", "a port that drops untagged frames"
@@ -164,6 +165,7 @@ class _Reader:
         self._discards: dict[
             int, UnknownLine
         ] = {}  # the line by which a port drops untagged frames, outside VLAN 1 alone
+        self._either: list[UnknownLine] = []  # lines that make VLANs of the switch, or instances of the block above
         self._block = ""  # the line that opened the block
         self._depth = 0  # the contexts that are open within a block of others
         self._passing = False  # whether the block is not of our ports and VLANs
@@ -334,7 +336,7 @@ class _Reader:
         trouble = UnknownLine(number, self._block, line, "")
         ours = f"{line} ".startswith(self._owned)
         if ours and self._harmless.nests(self._block, line) and self._names_new_vlans(line):
-            self.unknown.append(replace(trouble, block="", answer=_EITHER))
+            self._either.append(replace(trouble, block="", answer=_EITHER))
         elif ours and not self._is_of_others(self._block):
             self.unknown.append(trouble)
         else:
@@ -411,6 +413,9 @@ class _Reader:
             line
             for port, line in sorted(self._discards.items())
             if editor.pvid[port - 1] == DISCARD_PVID and editor.members[DEFAULT_VLAN].get(port)
+        )
+        self.unknown.extend(
+            line for line in self._either if not _INSTANCE.match(next(filter(None, lines[line.number :]), ""))
         )
         unknown = tuple(sorted(self.unknown, key=lambda each: each.number))
         foreign = tuple(self.foreign)
