@@ -253,6 +253,20 @@ PRINTED = {  # (model, lines of port 1 behind VLANs 10, 20 and 30): VLANs tagged
 }
 
 
+@pytest.mark.parametrize(
+    ("mode", "line", "taken"),
+    [
+        ("trunk", "switchport access vlan 30", True),
+        ("access", "switchport trunk native vlan none", True),
+        ("access", "switchport trunk allowed vlan add 20", True),
+        ("access", "switchport general pvid 20", False),
+    ],
+)
+def test_a_line_of_another_mode_that_350_series_print_is_taken_when_pasted(mode, line, taken):
+    text = f"vlan database\nvlan 10,20,30\nexit\ninterface GigabitEthernet1\nswitchport mode {mode}\n{line}\nexit\n"
+    assert bool(read_text(CBS350, text, "s0", [2]).refused) is not taken
+
+
 @pytest.mark.parametrize("case", PRINTED)
 def test_what_a_switch_prints_of_modes_and_lists_is_read_and_never_called_refused(case):
     model, said, *expected = PRINTED[case]

@@ -193,7 +193,8 @@ class Grammar:
     running-config without a word of it means that spanning tree is off, `falls_through` are the lines of the whole
     switch that hold inside of a block, too, and end it (None = all), `trunks_by_default` says that ports are trunks
     until a line says otherwise, `keeps_other_mode` that ports are access ports
-    or trunks with a list of VLANs, and what is said of the mode that a port is not in is kept for when it is.
+    or trunks with a list of VLANs, and what is said of the mode that a port is not in is kept for when it is,
+    `prints_other_modes` that a running-config says of ports what would hold were they access ports or trunks.
     `scheduled_reload` says how the switch is told to reload at a set time, None where nobody knows.
     """
 
@@ -226,6 +227,7 @@ class Grammar:
         through: bool | list[str] = self._data["blocks_fall_through"]
         self.falls_through = frozenset(() if through is False else through) if through is not True else None
         self.trunks_by_default: bool = self._data.get("trunks_by_default", False)
+        self.prints_other_modes: bool = self._data.get("prints_other_modes", False)
         self.changes_by_access: bool = self._data.get("modes_change_by_access", False)
         self.changes_from_defaults: bool = self._data.get("modes_from_defaults", False)
         self.discards_into_vlan_1: bool = self._data.get("discards_into_vlan_1", False)

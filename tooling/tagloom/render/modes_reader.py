@@ -420,9 +420,11 @@ class _Reader:
         unknown = tuple(sorted(self.unknown, key=lambda each: each.number))
         foreign = tuple(self.foreign)
         refused = tuple(line for line in never_taken if not self._harmless.covers(line.text, "config"))
-        refused += tuple(line for _, line in waiting)
+        printed = interpreter.grammar.prints_other_modes
+        kept = {line.number for mode, line in waiting if printed and mode is not PortMode.GENERAL}
+        refused += tuple(line for _, line in waiting if line.number not in kept)
         if not self.straight or interpreter.grammar.shows_spanning_tree:  # else it was read as a switch would take it
-            unread = {line.number for line in (*unknown, *foreign)} - {line.number for line in never_taken}
+            unread = {line.number for line in (*unknown, *foreign)} - {line.number for line in never_taken} | kept
             said = ["" if number in self.quoted else line for number, line in enumerate(lines, start=1)]
             refused = _refused_when_pasted(self.platform, said, unread, state)
         refused += tuple(UnknownLine(number, "", line, _CUT) for number, line in cut)
