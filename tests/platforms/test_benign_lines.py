@@ -54,6 +54,60 @@ BENIGN = {  # by family and place
     ],
     ("huawei", "interface"): ["trust dscp", "multicast-suppression 5", "undo traffic-policy office inbound"],
 }
+OTHERS = {  # more of them, as configurations print them
+    "ros": ["spanning-tree mst 0 priority 4096", "no cbd enable", "ip redirects", "pnp discovery timeout 60"],
+    "sg300": ["encrypted snmp-server user ops tagloom v3 auth sha x", "spanning-tree mst configuration"],
+    "os6": [
+        "spanning-tree configuration name office",
+        "power inline detection dot3at",
+        "no cut-through mode",
+        "hiveagent",
+    ],
+    "eos": [
+        "alias sh show",
+        "environment fan-speed auto",
+        "role office",
+        "dhcp relay",
+        "spanning-tree mst configuration",
+    ],
+    "comware": ["mdc Admin id 1", "ftth", "irf member 1 description leaf", "stp region-configuration", "nqa entry a b"],
+    "huawei": ["smart-upgrade web-prompt disable", "bfd", "remote-unit", "mac-address flapping detection"],
+    "routeros": ["/system routerboard settings set cpu-frequency=auto"],
+}
+BESIDE = {
+    "ros": ["spanning-tree mst 0", "cbd enable", "instance 1 vlan 10", "encrypted snmp-server set x"],
+    "os6": ["spanning-tree mst instance 1", "port-channel min-links 1", "hardware profile portmode 4x10g Fo1/1/1"],
+    "eos": ["event-handler a", "schedule a interval 5 command reload", "hardware tcam"],
+    "comware": ["irf member 1 renumber 2", "track 1 nqa entry a b", "openflow instance 1"],
+    "huawei": ["mac-address flapping action error-down", "bpdu enable", "stack slot 0 renumber 1"],
+    "routeros": ["/system routerboard settings set auto-upgrade=yes"],
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_services_and_the_one_tree_say_is_passed_over_and_what_stands_beside_is_named(name):
+    known = harmless(name)
+    passed = {line: known.covers(line, "config") or known.opens(line) for line in OTHERS[name]}
+    named = {line: not (known.covers(line, "config") or known.opens(line)) for line in BESIDE.get(name, ())}
+    assert [line for line, is_right in (passed | named).items() if not is_right] == []
+
+
+REGIONS = {
+    "n-series": "spanning-tree mst configuration\nname office\nrevision 1\n{}\nexit\n",
+    "cisco-cbs350-24t-4g": "spanning-tree mst configuration\nname office\nrevision 1\n{}\nexit\n",
+    "arista-7050tx-64": "spanning-tree mst configuration\n   name office\n   revision 1\n   {}\n!\n",
+    "hpe-5130-24g-4sfp": "stp region-configuration\n region-name office\n {}\n active region-configuration\n#\n",
+}
+
+
+@pytest.mark.parametrize("model", REGIONS)
+def test_a_region_of_spanning_tree_is_passed_over_and_an_instance_in_it_is_named(model):
+    texts = (REGIONS[model].format(line) for line in ("", "instance 1 vlan 10"))
+    plain, trees = (read_text(load(model), text, "s0", [1]) for text in texts)
+    assert (plain.unknown_lines, plain.findings) == ((), ())
+    assert "instance 1 vlan 10" in [line.text for line in trees.unknown_lines]
+
+
 NAMED = {  # what stands beside a class, and may take a frame away from a port or put a port into a VLAN
     ("ros", "config"): [
         *(
@@ -167,6 +221,14 @@ def rows(table):
 @pytest.mark.parametrize(("name", "place", "line"), rows(BENIGN))
 def test_a_line_of_a_benign_class_is_passed_over(name, place, line):
     assert harmless(name).covers(line, place) or harmless(name).opens(line)
+
+
+@pytest.mark.parametrize(
+    "text", ["interface  vlan  1\nip  address  192.0.2.1  255.255.255.0\nexit\n", "ip\tssh  server\n"]
+)
+def test_blanks_between_the_words_of_a_benign_line_do_not_count(text):
+    reading = read_text(load("n-series"), text, "s0", [1])
+    assert (reading.unknown_lines, reading.findings) == ((), ())
 
 
 @pytest.mark.parametrize(("name", "place", "line"), rows(NAMED))

@@ -50,7 +50,8 @@ class Harmless:
         self._whole = re.compile("|".join(f"(?:{each})" for row in places["config"] for each in row["lines"]))
 
     def covers(self, line: str, *places: str) -> bool:
-        """Return whether a line is harmless in one of these places."""
+        """Return whether a line is harmless in one of these places, however many blanks are between its words."""
+        line = _one_blank(line)
         known = any(place in self._places and self._places[place].fullmatch(line) for place in places)
         return known and not self.never(line)
 
@@ -64,10 +65,12 @@ class Harmless:
 
     def opens(self, line: str) -> bool:
         """Return whether a line opens a context of its own in which nothing touches forwarding."""
+        line = _one_blank(line)
         return not self.never(line) and any(opener.fullmatch(line) for opener, _ in self._blocks)
 
     def inside(self, opener: str, line: str) -> bool:
         """Return whether a line is harmless in the context that `opener` opens."""
+        opener, line = _one_blank(opener), _one_blank(line)
         known = any(opens.fullmatch(opener) and lines.fullmatch(line) for opens, lines in self._blocks)
         return known and not self.never(line)
 
@@ -132,8 +135,13 @@ class Harmless:
 
 def _first_match(patterns: Iterable[re.Pattern[str]], line: str) -> re.Match[str] | None:
     """Return the match of the first pattern that is a whole line, single blanks between its words."""
-    typed = " ".join(line.split())
+    typed = _one_blank(line)
     return next((found for each in patterns if (found := each.fullmatch(typed))), None)
+
+
+def _one_blank(line: str) -> str:
+    """Return a line with one blank between its words, as consoles take it."""
+    return " ".join(line.split())
 
 
 def _typed_words(line: str) -> list[str]:
