@@ -25,5 +25,5 @@ def test_a_bad_drawing_and_a_file_that_is_there_are_told_at_once(run, tmp_path):
     new.write_text("mine")
     status, _, err = run("import", drawing, "-o", new, "--model", "powerconnect")
     assert status == 2
-    assert [line.split(":")[0] for line in err.splitlines()[:3]] == ["--model", str(new), str(drawing)]
+    assert [line.split(":")[0] for line in err.splitlines()[:3]] == [str(new), "--model", str(drawing)]
     assert new.read_text() == "mine"

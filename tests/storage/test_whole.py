@@ -18,7 +18,7 @@ def _in_namespace(script, *words):
 def test_a_full_disk_is_told_and_the_old_file_stays(tmp_path):
     script = f"""
         mount -t tmpfs -o size=12k none "$1"; cd "$1"; echo old > ring.yml; head -c 8192 /dev/zero > filler || true
-        status=0; {NEW} ring.yml || status=$?
+        status=0; {NEW} ring.yml --force || status=$?
         cat ring.yml; ls -A | tr '\\n' ' '; exit $status
     """
     ended = _in_namespace(script, tmp_path)
@@ -33,7 +33,7 @@ def test_a_full_disk_is_told_and_the_old_file_stays(tmp_path):
 def test_a_place_that_is_read_only_is_told_and_stays_as_it_is(tmp_path, name):
     script = f"""
         mount -t tmpfs none "$1"; cd "$1"; echo old > ring.yml; mount -o remount,ro "$1"
-        status=0; {NEW} "$2" || status=$?
+        status=0; {NEW} "$2" --force || status=$?
         cat ring.yml; ls -A; exit $status
     """
     ended = _in_namespace(script, tmp_path, name)
@@ -67,7 +67,7 @@ def test_a_file_that_is_a_mount_of_its_own_and_read_only_is_told_and_stays_as_it
     """As containers are given single files: beside it there is room, and it can be neither written nor replaced."""
     script = f"""
         cd "$1"; echo old > ring.yml; mount --bind ring.yml ring.yml; mount -o remount,bind,ro ring.yml
-        status=0; {NEW} ring.yml || status=$?
+        status=0; {NEW} ring.yml --force || status=$?
         cat ring.yml; ls -A; exit $status
     """
     ended = _in_namespace(script, tmp_path)

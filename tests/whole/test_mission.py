@@ -88,7 +88,7 @@ def test_a_running_fabric_is_led_to_another_build_by_a_rollout(terminal):
 
 def test_a_build_that_would_reuse_ids_of_a_running_fabric_is_refused(terminal):
     terminal("apply", "b", *FIRST)
-    terminal("plan", "f.yml", "-o", "clash", "--off", "s0:g1", "s0:g3", "--routing", "tree")
+    terminal("plan", "f.yml", "-o", "clash", "--off", "s0:g1", "s0:g3", "--routing", "tree", "--from-scratch")
     shown = terminal.answer("apply", "clash", expect=1)
     assert "VLAN id must not be reused" in shown["refused"]
     assert "--previous" in shown["next"]

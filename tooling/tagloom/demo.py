@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tagloom import pipeline
 from tagloom.apply.playbook import Ansible
 from tagloom.apply.site import Site
+from tagloom.errors import InputError
 from tagloom.graph.paths import average_hops, paths_to
 from tagloom.lab import process
 from tagloom.lab.directory import Order
@@ -19,6 +20,7 @@ from tagloom.predict.links import predict
 from tagloom.read import read_fabric
 from tagloom.regulate.settings_file import to_json, with_links_off
 from tagloom.report import terminal
+from tagloom.storage.outputs import in_the_way, write_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -39,6 +41,7 @@ class Demo:
     """The results of the demo; `held` is whether every check passed."""
 
     held: bool = True
+    force: bool = False  # overwrite files that tagloom did not write
     payload: dict[str, Any] = field(default_factory=dict)
 
     def check(self, what: str, figure: str, good: bool) -> str:
@@ -53,9 +56,12 @@ def run(
     environment: Mapping[str, str],
     say: Callable[..., None],
     progress: Callable[[str], AbstractContextManager[Callable[[int, int], None]]],
+    *,
+    force: bool = False,
 ) -> Demo:
     """Run the demo in a directory of its own, and stop the rack whatever happens."""
-    demo, templates, rack = Demo(), share / "templates", home / "rack"
+    demo, templates, rack = Demo(force=force), share / "templates", home / "rack"
+    _refuse_others(home, force=force)
     home.mkdir(parents=True, exist_ok=True)
 
     def step(number: int, title: str, *words: str) -> None:
@@ -78,7 +84,7 @@ def run(
     build, proof, texts = pipeline.plan(fabric, templates)
     demo.held &= proof.proven
     summary = pipeline.summary_of(build, proof)
-    pipeline.write_build(build, proof, texts, home / "build", summary=summary)
+    pipeline.write_build(build, proof, texts, home / "build", summary=summary, force=force)
     demo.payload["plan"] = summary
     say(*terminal.plan_lines(fabric, summary), *terminal.proof_lines(proof, len(fabric.hosts)))
     say(f"wrote     {home / 'build'}/ ({terminal.count(len(texts), 'configuration')}, plan.json)")
@@ -90,7 +96,7 @@ def run(
     )
     if (rack / "rack.json").exists():
         process.down(rack)
-    info = process.up(Order(fabric, templates), rack)
+    info = process.up(Order(fabric, templates), rack, force=force)
     try:
         ports = sorted(info.ports.values())
         shown = [(n, "127.0.0.1", str(info.ports[n])) for n in list(info.ports)[:3]]
@@ -106,6 +112,18 @@ def run(
     finally:
         process.down(rack)
     return demo
+
+
+def _refuse_others(home: Path, *, force: bool) -> None:
+    """Raise InputError for all files in a directory that the demo would overwrite and did not write."""
+    found = [
+        finding
+        for name, mark in (("build", "plan.json"), ("build-saving", "plan.json"), ("rollout", "rollout.json"))
+        for finding in pipeline.occupied(home / name, mark, force=force)
+    ]
+    found += [] if force else in_the_way(home / "settings.json")
+    if found:
+        raise InputError(found)
 
 
 def _mission(
@@ -197,14 +215,14 @@ def _save_power(
     traffic = pipeline.traffic_of(matrix, fabric, "", MATRIX_SECONDS)
     settings = pipeline.regulate(fabric, traffic, "auto", "fixed", lambda _done, _of: None)
     payload = to_json(fabric, settings)
-    (home / "settings.json").write_text(json.dumps(payload, indent=2) + "\n", "utf-8")
+    write_output(home / "settings.json", json.dumps(payload, indent=2) + "\n", force=demo.force)
     say(*terminal.settings_lines({**payload, "off": payload["off"][:4]}), f"{'':<10}...")
     saving_fabric = with_links_off(fabric, [], home / "settings.json")
     saving, proof, texts = pipeline.plan(saving_fabric, templates, previous=build)
     demo.held &= proof.proven
-    pipeline.write_build(saving, proof, texts, home / "build-saving")
+    pipeline.write_build(saving, proof, texts, home / "build-saving", force=demo.force)
     change = pipeline.rollout_between(build, saving)
-    rollout = pipeline.write_rollout(saving, change, templates, home / "rollout")
+    rollout = pipeline.write_rollout(saving, change, templates, home / "rollout", force=demo.force)
     say(*terminal.rollout_lines(rollout))
     say(
         f"{'':<10}paths grow from {average_hops(fabric, build.routes):.2f} to "

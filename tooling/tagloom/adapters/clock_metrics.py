@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, write_to_textfile
@@ -10,6 +11,8 @@ from prometheus_client.registry import Collector
 
 from tagloom.adapters.metrics_server import MetricsServer
 from tagloom.errors import Finding, InputError
+from tagloom.storage.outputs import FORCE, RULE
+from tagloom.storage.text import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,11 +30,13 @@ class ClockMetrics(Collector):
     Raises InputError where nobody can listen there, or the file cannot be written.
     """
 
-    def __init__(self, address: Address | None, file: Path | None) -> None:
+    def __init__(self, address: Address | None, file: Path | None, *, force: bool = False) -> None:
         self._status: ClockStatus | None = None
         self._registry = CollectorRegistry()
         self._registry.register(self)
         self._file = file
+        if file is not None and not force:
+            self._refuse_other(file)
         self._write()
         self._server = MetricsServer(address, self._registry) if address is not None else None
 
@@ -57,6 +62,16 @@ class ClockMetrics(Collector):
             except OSError as error:
                 expected = "a file that can be written"
                 raise InputError([Finding(f"--metrics-file {self._file}", expected, str(error))]) from None
+
+    @staticmethod
+    def _refuse_other(file: Path) -> None:
+        """Raise InputError where a file is there that has no metrics of tagloom's alone."""
+        if not file.is_file():
+            return
+        text = read_text(file, "a file of metrics")
+        helps = re.findall(r"^# HELP (\S+)", text, re.MULTILINE)
+        if not helps or not all(name.startswith("tagloom_") for name in helps):
+            raise InputError([Finding(str(file), RULE, f"a file that tagloom has no record of ({FORCE})")])
 
     def collect(self) -> Iterator[Metric]:
         """Yield every metric of the last status."""

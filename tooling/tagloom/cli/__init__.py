@@ -37,6 +37,7 @@ from tagloom.cli.pages import command_in, pages_for
 from tagloom.cli.screen import BAD_INPUT, DEVICE_FAILED, NO, Screen, close_streams, open_streams
 from tagloom.cli.words import Commands, Parser, SectionedHelp, described, docs_command, page_of
 from tagloom.errors import DeviceError, Finding, InputError, PlanError, TagloomError
+from tagloom.storage.outputs import check_outputs
 
 if TYPE_CHECKING:
     import argparse
@@ -111,6 +112,8 @@ def _run(words: list[str]) -> int:  # noqa: PLR0911 - an exit status for each ki
         args = parser().parse_args(words)
         screen = Screen(as_json=args.json, verbose=args.verbose)
         run: Callable[[argparse.Namespace, Screen], int] = args.run
+        if not getattr(args, "gathered", True):
+            check_outputs(*getattr(args, "outputs", ()), force=args.force)
         with interrupts.unwrapped():
             return _answered(run(args, screen), command, screen)
     except InputError as error:

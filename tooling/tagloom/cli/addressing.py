@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tagloom.cli.following import free_build
 from tagloom.cli.inputs import (
     LAB,
     Findings,
@@ -23,6 +24,7 @@ from tagloom.cli.inputs import (
 from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO, Screen
 from tagloom.cli.words import Commands, Parser, snmp_words
 from tagloom.errors import Finding, TagloomError
+from tagloom.storage.outputs import check_outputs
 
 if TYPE_CHECKING:
     import argparse
@@ -56,6 +58,7 @@ def _learn(args: argparse.Namespace, screen: Screen) -> int:
 
     if args.watch:
         return _watch_switches(args, screen)
+    _check_output(args)
     file = FabricText(args.fabric)
     source, take = _source(args), {"change": args.replace, "several": args.several}
     if source == "ssh":
@@ -69,6 +72,13 @@ def _learn(args: argparse.Namespace, screen: Screen) -> int:
         stack.enter_context(screen.waiting(f"reading {len(file.fabric.live)} switches"))
         changes = learn(file.fabric, agents, ask, pages=pages, **take)
     return _end(args, screen, file, changes, "SSH" if source == "ssh" else "SNMP")
+
+
+def _check_output(args: argparse.Namespace) -> None:
+    """Raise InputError where the new fabric file would overwrite another file than the one that is edited."""
+    path = args.output
+    if path is not None and path.absolute() != args.fabric.absolute() and not args.check:
+        check_outputs(path, force=args.force)
 
 
 def _source(args: argparse.Namespace) -> str:
@@ -139,7 +149,7 @@ class _Watch:
         if args.proposal is None:
             found.findings.append(Finding("--watch", "--proposal DIR beside it", "none"))
         else:
-            found.findings += pipeline.occupied(args.proposal, "rollout.json")
+            found.findings += pipeline.occupied(args.proposal, "rollout.json", force=args.force)
         wrong = [flag for flag in ("output", "check", "replace") if getattr(args, flag)]
         found.findings += [Finding(f"--{flag}", "none: --watch writes no fabric file", f"--{flag}") for flag in wrong]
         if args.count is not None and args.count < 1:
@@ -168,7 +178,8 @@ class _Watch:
         rollout: dict[str, Any] = {}
         if seen and seen == before:
             with screen.waiting("planning, ordering and proving waves"):
-                rollout = propose(self._old, seen, share_directory() / "templates", args.proposal)
+                place = share_directory() / "templates", args.proposal
+                rollout = propose(self._old, seen, *place, force=args.force)
         payload = {
             **_page(self._file, changes, source),
             "wrote": str(args.proposal) if rollout else "",
@@ -205,6 +216,7 @@ def _import(args: argparse.Namespace, screen: Screen) -> int:
     found = Findings()
     file = found.of(lambda: FabricText(args.fabric))
     read = _list_of(args, found)
+    found.of(lambda: _check_output(args))
     found.end()
     with screen.waiting("reading the list"):
         listed = read(file.fabric)
@@ -240,12 +252,13 @@ def _end(
     new = changes.to_write(change=args.replace)
     writes = not args.check and (bool(new) or args.output is not None)
     if writes:
-        file.write(new, output)
+        file.write(new, output, force=args.force)
     payload = {**_page(file, changes, source), "wrote": str(output) if writes else ""}
     screen.say(*terminal.address_lines(payload, changes.findings))
     if writes:
         screen.say(
-            f"wrote     {output}, {terminal.count(len(new), 'address')}", f"next      tagloom plan {output} -o build"
+            f"wrote     {output}, {terminal.count(len(new), 'address')}",
+            f"next      tagloom plan {output} -o {free_build(output.parent)}",
         )
     elif new:
         screen.say(f"check     {terminal.count(len(new), 'address')} would be written; nothing was")
@@ -272,6 +285,7 @@ def _file_words() -> Parser:
     """Return the options of commands that change the fabric file."""
     words = Parser(add_help=False)
     words.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the new file here (default: in place)")
+    words.add_force()
     words.add_argument("--check", action="store_true", help="show what would be written, and write nothing")
     words.add_argument("--replace", action="store_true", help="also replace addresses that the file has already")
     words.add_argument(

@@ -6,10 +6,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagloom.cli.inputs import Findings, inventory_words, logins_of, new_file, site_of, snmp_reader, snmp_settings_of
+from tagloom.cli.following import free_build
+from tagloom.cli.inputs import Findings, inventory_words, logins_of, site_of, snmp_reader, snmp_settings_of
 from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO, Screen
 from tagloom.cli.words import Commands, snmp_words
-from tagloom.storage.whole import write_whole
+from tagloom.storage.outputs import write_output
 from tagloom.units import joined_address
 
 if TYPE_CHECKING:
@@ -22,17 +23,18 @@ if TYPE_CHECKING:
 def _adopt(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.observe.discover import check_discovery
     from tagloom.operate.adopt import adopt, fabric_text, write_running
+    from tagloom.read.active_tree import running_in_the_way
     from tagloom.read.fabric_file import parse_fabric
     from tagloom.read.host_lists import read_host_list
     from tagloom.report.adopted import adopted_lines
     from tagloom.report.terminal import row
 
-    found = Findings()
+    found = Findings(args)
     found.of(lambda: check_discovery(args.name, args.model))
     site = found.of(lambda: site_of(args))
     listed = [found.of(partial(read_host_list, path)) for path in args.names]
     settings = found.of(lambda: snmp_settings_of(args, site.inventory)) if site is not None else None
-    found.findings += new_file(args.output, replace=args.replace)
+    found.findings += running_in_the_way(args.running, force=args.force) if args.running is not None else []
     found.end()
     assert site is not None and settings is not None  # noqa: S101, PT018 - else there are findings
     known = logins_of(site)
@@ -61,10 +63,10 @@ def _adopt(args: argparse.Namespace, screen: Screen) -> int:
     wrote = []
     if not network.failed:
         if args.running is not None:
-            write_running(network, args.running)
+            write_running(network, args.running, force=args.force)
             wrote.append(args.running)
         if args.output is not None:
-            write_whole(args.output, text)
+            write_output(args.output, text, force=args.force)
             wrote.append(args.output)
             screen.say(f"wrote     {', '.join(map(str, wrote))}", *row("next", _next_words(args)))
         else:
@@ -77,8 +79,9 @@ def _adopt(args: argparse.Namespace, screen: Screen) -> int:
 
 
 def _next_words(args: argparse.Namespace) -> str:
-    plan = f"tagloom plan {args.output} -o build"
-    over = f"tagloom rollout --greenfield build --running {args.running} -o over"
+    build = free_build(args.output.parent)
+    plan = f"tagloom plan {args.output} -o {build}"
+    over = f"tagloom rollout --greenfield {build} --running {args.running} -o over"
     return f"{plan}, then {over}" if args.running is not None else plan
 
 
@@ -95,7 +98,9 @@ def add(commands: Commands) -> None:
     adopt = commands.add(
         "adopt", _adopt, "read a live network into a fabric file, and prove what it does today", snmp_words()
     )
-    adopt.add_argument("-o", "--output", type=Path, metavar="FABRIC", help="write the fabric file here")
+    adopt.add_output(
+        "-o", "--output", or_printed=True, gathered=True, metavar="FABRIC", help="write the fabric file here"
+    )
     adopt.add_argument(
         "--running",
         type=Path,
@@ -105,7 +110,7 @@ def add(commands: Commands) -> None:
     adopt.add_argument("--name", default="adopted", metavar="NAME", help="name of the fabric")
     adopt.add_argument("--names", type=Path, nargs="+", default=[], metavar="FILE", help="lists that name hosts")
     adopt.add_argument("--model", metavar="M", help="model of switches that do not say theirs")
-    adopt.add_argument("--replace", action="store_true", help="overwrite FABRIC")
+    adopt.add_argument("--replace", dest="force", action="store_true", help="the same as --force")
     adopt.add_argument(
         "--trust-foreign", action="store_true", help="take unknown lines as harmless, instead of a finding each"
     )

@@ -44,7 +44,7 @@ def _bootstrap(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.read import read_fabric
     from tagloom.report.labels import labels_html
     from tagloom.share import share_directory
-    from tagloom.storage.whole import write_whole
+    from tagloom.storage.outputs import check_outputs, write_output
 
     wrong = Findings()
     fabric = wrong.of(lambda: read_fabric(args.fabric))
@@ -82,13 +82,13 @@ def _bootstrap(args: argparse.Namespace, screen: Screen) -> int:
     if typed and inventory is not None:
         switch = fabric.switches[fabric.index[args.switch]]
         return _type(args, screen, switch, lines[switch.name], access[switch.name], inventory)
-    written = []
-    for name, each in lines.items():
-        path = args.output / f"{name}.txt"
-        _write(path, "".join(f"{line}\n" for line in each), secret=args.secrets)
-        written.append(path)
-    write_whole(args.output / "labels.html", labels_html(fabric))
-    written.append(args.output / "labels.html")
+    pages = {args.output / f"{name}.txt": "".join(f"{line}\n" for line in each) for name, each in lines.items()}
+    labels = args.output / "labels.html"
+    written = [*pages, labels]
+    check_outputs(*written, force=args.force)
+    for path, text in pages.items():
+        _write(path, text, args)
+    write_output(labels, labels_html(fabric), force=args.force)
     screen.say(f"wrote     {args.output}/: {len(lines)} files to paste at serial consoles, labels.html to print")
     left_out = [] if args.switch else [switch for switch in fabric.live if switch.name not in contacts]
     if left_out:
@@ -307,15 +307,16 @@ def _is_word(text: str) -> bool:
     return bool(_TYPED.fullmatch(text)) and "?" not in text
 
 
-def _write(path: Path, text: str, *, secret: bool) -> None:
+def _write(path: Path, text: str, args: argparse.Namespace) -> None:
     from tagloom.apply.private_files import write_private
-    from tagloom.storage.whole import write_whole
+    from tagloom.storage.outputs import record_outputs, write_output
 
-    if not secret:
-        write_whole(path, text)
+    if not args.secrets:
+        write_output(path, text, force=args.force)
         return
     try:
         write_private(path, text)
+        record_outputs(path)
     except OSError as error:
         raise InputError([Finding(str(path), "a file that can be written", error.strerror or str(error))]) from None
 
@@ -481,6 +482,7 @@ def add(commands: Commands) -> None:
         metavar="FILE",
         help="a public RSA key that may log in too (default: that beside the inventory's ansible_ssh_private_key_file)",
     )
+    bootstrap.add_force()
     bootstrap.add_argument("--secrets", action="store_true", help="write passwords too, in files of mode 0600")
     bootstrap.add_argument("--switch", default="", metavar="S", help="only this switch")
     bootstrap.add_argument("--serial", default="", metavar="LINE", help="type the lines there, such as /dev/ttyUSB0")

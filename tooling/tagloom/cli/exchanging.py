@@ -7,11 +7,12 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagloom.cli.inputs import Findings, filters_of, netbox_of, new_file
+from tagloom.cli.following import free_build
+from tagloom.cli.inputs import Findings, filters_of, netbox_of
 from tagloom.cli.screen import GOOD, NO
 from tagloom.errors import Finding, InputError
+from tagloom.storage.outputs import write_output
 from tagloom.storage.text import read_text
-from tagloom.storage.whole import write_whole
 
 if TYPE_CHECKING:
     import argparse
@@ -45,7 +46,7 @@ def _export(args: argparse.Namespace, screen: Screen) -> int:
     if args.output is None:
         screen.say(text.rstrip())
     else:
-        write_whole(args.output, text)
+        write_output(args.output, text, force=args.force)
         screen.say(f"wrote     {args.output}")
     if args.write:
         screen.remark(f"NetBox    {len(written['changed'])} devices changed, {len(written['unchanged'])} as they were")
@@ -114,9 +115,8 @@ def _import(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.read.drawn_fabric import fabric_of_drawing
     from tagloom.report import terminal
 
-    found = Findings()
+    found = Findings(args)
     found.of(lambda: check_discovery(args.name, args.model))
-    found.findings += new_file(args.output, replace=args.replace)
     drawing = found.of(lambda: _drawing(args))
     found.end()
     fabric, text = fabric_of_drawing(drawing)
@@ -124,8 +124,9 @@ def _import(args: argparse.Namespace, screen: Screen) -> int:
     said = ", ".join(terminal.count(number, what.removesuffix("s")) for what, number in counts.items())
     screen.say(*terminal.row(fabric.name, said), *terminal.finding_lines(drawing.remarks))
     if args.output is not None:
-        write_whole(args.output, text)
-        screen.say(f"wrote     {args.output}", f"next      tagloom plan {args.output} -o build")
+        write_output(args.output, text, force=args.force)
+        build = free_build(args.output.parent)
+        screen.say(f"wrote     {args.output}", f"next      tagloom plan {args.output} -o {build}")
     else:
         screen.say(text.rstrip())
     remarks = [finding.to_json() for finding in drawing.remarks]
@@ -172,7 +173,7 @@ def add(commands: Commands) -> None:
         metavar="BUILD",
         help="a build; a fabric file is enough but for simgrid, containerlab and netlab",
     )
-    export.add_argument("-o", "--output", type=Path, metavar="FILE", help="write here instead of to standard output")
+    export.add_output("-o", "--output", or_printed=True, help="write here instead of to standard output")
     export.add_argument(
         "--netbox", metavar="URL", help=f"{CONTEXT}: of this NetBox's devices, with what it has of them"
     )
@@ -191,7 +192,9 @@ def add(commands: Commands) -> None:
         metavar="KEY=VALUE",
         help="which devices of a NetBox, by its own filters, such as site=lab (its token: TAGLOOM_NETBOX_TOKEN)",
     )
-    taken.add_argument("-o", "--output", type=Path, metavar="FABRIC", help="write the fabric file here")
+    taken.add_output(
+        "-o", "--output", or_printed=True, gathered=True, metavar="FABRIC", help="write the fabric file here"
+    )
     taken.add_argument("--name", default="imported", metavar="NAME", help="name of the fabric")
     taken.add_argument("--model", metavar="M", help="model of switches that do not say theirs")
-    taken.add_argument("--replace", action="store_true", help="overwrite FABRIC")
+    taken.add_argument("--replace", dest="force", action="store_true", help="the same as --force")

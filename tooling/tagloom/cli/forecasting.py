@@ -12,8 +12,8 @@ from tagloom.cli.inputs import Findings, add_placement_options, placement_findin
 from tagloom.cli.runs import NOTHING_RUNS, exclusive, files_in, what_runs, words_of
 from tagloom.cli.screen import GOOD, NO, Screen
 from tagloom.errors import Finding, InputError
+from tagloom.storage.outputs import check_outputs, write_output
 from tagloom.storage.text import unreadable
-from tagloom.storage.whole import write_whole
 
 if TYPE_CHECKING:
     import argparse
@@ -34,13 +34,14 @@ def _predict(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.regulate import settings_file
     from tagloom.report import terminal
 
-    all_found = Findings()
+    all_found = Findings(args)
     rates, eee, power = assumptions_of(args, all_found)
     build = all_found.of(lambda: pipeline.read_build(args.build, states=False))
     words = {option: files_in(each) for option, each in words_of(args).items()}
     all_found.findings += exclusive(words_of(args))
     all_found.findings += traffic_findings([*words["--traffic"], *words["--profile"]], args.seconds, args.ranks)
     all_found.findings += placement_findings(args)
+    all_found.of(lambda: _check_figures(args))
     traffic, program, runs = NOTHING_RUNS
     if build is not None:
         fabric = build.fabric
@@ -63,7 +64,7 @@ def _predict(args: argparse.Namespace, screen: Screen) -> int:
     if args.csv is not None:
         table = io.StringIO()
         csv.writer(table, lineterminator="\n").writerows(terminal.forecast_rows(payload))
-        write_whole(args.csv, table.getvalue())
+        write_output(args.csv, table.getvalue(), force=args.force)
     screen.say(*lines, *said, *drawn, *([f"wrote     {args.csv}"] if args.csv is not None else []))
     screen.answer(payload)
     return GOOD
@@ -101,19 +102,30 @@ def _kept(
     ]
 
 
+def _check_figures(args: argparse.Namespace) -> None:
+    """Raise InputError where figures would overwrite other files."""
+    from tagloom.report.figures import FORMATS, NAMES
+
+    if args.figures is not None:
+        files = (args.figures / f"{name}.{kind}" for name in NAMES for kind in FORMATS)
+        check_outputs(*files, force=args.force)
+
+
 def _figures(args: argparse.Namespace, eee: Any, screen: Screen, traffic: Any) -> tuple[dict[str, Any], list[str]]:
     """Draw figures where that was asked for; returns what the answer says of them, and its lines."""
     if args.figures is None:
         return {}, []
     from tagloom.pipeline.reporting import report
-    from tagloom.report.figures import write_figures
+    from tagloom.report.figures import figures
 
     with screen.waiting("drawing"):
         file = None if traffic is None else args.build
         given = {"traffic_file": file, "read_traffic": lambda *_: traffic, "settings": args.settings, "eee": eee}
         found = report(args.build, at_seconds=time.time(), **given)
-        names = write_figures(found, args.figures)
-    return {"figures": names}, [f"wrote     {args.figures}/ ({', '.join(names)})"]
+        drawn = figures(found)
+    for name, content in drawn.items():
+        write_output(args.figures / name, content, force=args.force)
+    return {"figures": list(drawn)}, [f"wrote     {args.figures}/ ({', '.join(drawn)})"]
 
 
 def _score(args: argparse.Namespace, screen: Screen) -> int:
@@ -167,7 +179,7 @@ def _fit(args: argparse.Namespace, screen: Screen) -> int:
         times, ends = read_policy(args.probe)
         payload = policy_payload(times, f"measured, {args.probe.name}", ends)
     if args.output is not None:
-        write_whole(args.output, yaml.safe_dump(payload, sort_keys=False))
+        write_output(args.output, yaml.safe_dump(payload, sort_keys=False), force=args.force)
     screen.say(*fit_lines(payload))
     if args.output is not None:
         screen.say(f"wrote     {args.output}", f"next      tagloom predict BUILD --traffic F --eee {args.output}")
@@ -181,7 +193,7 @@ def _sweep(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.predict.sweep import csv_text, read_sweep, sweep
     from tagloom.report.scores import sweep_lines
 
-    all_found = Findings()
+    all_found = Findings(args)
     if args.jobs is not None and args.jobs < 1:
         all_found.findings.append(Finding("--jobs", "1 or more", str(args.jobs)))
     if args.output is not None and args.output.suffix not in {".csv", ".json"}:
@@ -193,7 +205,8 @@ def _sweep(args: argparse.Namespace, screen: Screen) -> int:
     failed = sum(bool(row["error"]) for row in rows)
     if args.output is not None:
         as_csv = args.output.suffix == ".csv"
-        write_whole(args.output, csv_text(rows) if as_csv else json.dumps({"cells": rows}, indent=2) + "\n")
+        text = csv_text(rows) if as_csv else json.dumps({"cells": rows}, indent=2) + "\n"
+        write_output(args.output, text, force=args.force)
     screen.say(*sweep_lines(rows))
     if args.output is not None:
         screen.say(f"wrote     {args.output}")
@@ -285,7 +298,7 @@ def add(commands: Commands) -> None:
     predict.add_argument(
         "--power", type=Path, metavar="FILE", help="YAML file of watts by model, used before tagloom's own figures"
     )
-    predict.add_argument("--csv", type=Path, metavar="FILE", help="write all numbers, with intervals and sources")
+    predict.add_output("--csv", gathered=True, help="write all numbers, with intervals and sources")
     predict.add_argument("--record", action="store_true", help=f"keep the forecast in {FORECASTS} beside the build")
     predict.add_argument("--store", type=Path, metavar="FILE", help="keep the forecast in this file")
     predict.add_argument("--figures", type=Path, metavar="DIR", help="draw figures, PDF and PNG")
@@ -322,13 +335,13 @@ def add(commands: Commands) -> None:
     fit.add_argument(
         "--probe", type=Path, metavar="FILE", help="a file of tagloom measure idle-gap, instead of --pairs"
     )
-    fit.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the parameters here, for predict --eee")
+    fit.add_output("-o", "--output", help="write the parameters here, for predict --eee")
 
     sweep = commands.add("sweep", _sweep, "forecast all combinations of time-outs, traffic and settings")
     sweep.add_argument("sweep", type=Path, metavar="SWEEP", help="YAML: build, and lists: traffic, settings, timeouts")
     sweep.add_argument("--jobs", type=int, metavar="N", help="processes (default: one for each core)")
     sweep.add_argument("--scheduler", metavar="ADDRESS", help="a Dask cluster's scheduler instead, tcp://host:port")
-    sweep.add_argument("-o", "--output", type=Path, metavar="FILE", help="write all figures, .csv or .json")
+    sweep.add_output("-o", "--output", gathered=True, help="write all figures, .csv or .json")
 
     eee = commands.add("eee", _eee, "compute what EEE saves and costs on one link")
     eee.add_argument("--phy", required=True, metavar="PHY", help="1000BASE-T, 10GBASE-T, ..., or PowerConnect-5548")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tagloom.errors import Finding, InputError
+from tagloom.storage.outputs import in_the_way
 from tagloom.storage.text import read_text, unreadable
 from tagloom.units import split_address
 
@@ -34,10 +35,11 @@ _MOST_SECONDS = 366 * 86400.0  # of any time that is named: calendars and timers
 
 
 class Findings:
-    """Gather what is wrong with several inputs, to be told at once."""
+    """Gather what is wrong with several inputs, to be told at once; with `args`, also what their outputs overwrite."""
 
-    def __init__(self) -> None:
-        self.findings: list[Finding] = []
+    def __init__(self, args: argparse.Namespace | None = None) -> None:
+        outputs = getattr(args, "outputs", ()) if args is not None and not args.force else ()
+        self.findings = [finding for path in outputs for finding in in_the_way(path)]
 
     def of(self, read: Callable[[], Any], otherwise: Any = None) -> Any:
         """Return what `read` reads, `otherwise` where it finds something wrong."""
@@ -138,12 +140,6 @@ def placement_of(args: argparse.Namespace) -> str:
     """Return how ranks are put on hosts, as `read.traffic.place` takes it; without a number that cannot be."""
     alone = args.ranks_per_host is None or placement_findings(args)
     return args.placement if alone else f"{args.placement}:{args.ranks_per_host}"
-
-
-def new_file(path: Path | None, *, replace: bool) -> list[Finding]:
-    """Return a finding where a file is there that is not to be replaced."""
-    there = path is not None and path.exists() and not replace
-    return [Finding(str(path), "a new file, or --replace", "one that is there")] if there else []
 
 
 def netbox_of(url: str) -> Any:

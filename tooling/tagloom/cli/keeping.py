@@ -126,7 +126,7 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
             snmp = stack.enter_context(snmp_reader(args, settings))
             probe = clock.LoadProbe(agents, snmp.ask)
         memory = stack.enter_context(closing(TimetableMemory(Path(":memory:") if args.dry_run else home / "state.db")))
-        metrics = stack.enter_context(closing(ClockMetrics(listening, args.metrics_file)))
+        metrics = stack.enter_context(closing(ClockMetrics(listening, args.metrics_file, force=args.force)))
         written = clock_document.written(site.home, args.timetable, metrics.show)
         show = metrics.show if args.dry_run else stack.enter_context(written)
         watch = Watch(args.raise_above, args.lower_below, hold, table.dwell_seconds, table.changes_a_day)
@@ -383,3 +383,4 @@ def add(commands: Commands) -> None:
     run.add_argument("--timezone", metavar="ZONE", help="time zone, instead of the timetable's")
     run.add_argument("--metrics-port", metavar="[HOST:]PORT", help="serve its state to Prometheus")
     run.add_argument("--metrics-file", type=Path, metavar="FILE", help="write its state to FILE.prom for node_exporter")
+    run.add_force()

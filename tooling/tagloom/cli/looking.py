@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -147,7 +148,8 @@ def _backup(args: argparse.Namespace, screen: Screen) -> int:
     if home is not None and home.exists() and not home.is_dir():
         wrong.findings.append(Finding(str(home), "a directory", "another file"))
     elif home is not None and args.git:
-        wrong.of(lambda: check_repository(home))
+        names = [f"{switch.name}.cfg" for switch in fabric.live] if fabric is not None and not args.force else []
+        wrong.of(lambda: check_repository(home, names, os.environ))
     wrong.end()
     assert fabric is not None and home is not None  # noqa: S101, PT018 - else there are findings
     with screen.waiting(f"reading {len(fabric.live)} switches"):
@@ -209,4 +211,5 @@ def add(commands: Commands) -> None:
     backup.add_argument(
         "--git", action="store_true", help="commit changes to a git repository there, instead of dated directories"
     )
+    backup.add_force()
     backup.add_argument("--secrets", action="store_true", help="save passwords and keys too (default: <hidden>)")

@@ -12,7 +12,7 @@ from tagloom.cli.inputs import LAB, sleep_policy, snmp_settings_of, text_of
 from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO, Screen
 from tagloom.cli.words import Commands, Parser
 from tagloom.errors import Finding, InputError
-from tagloom.storage.whole import write_whole
+from tagloom.storage.outputs import write_output
 
 if TYPE_CHECKING:
     import argparse
@@ -70,7 +70,7 @@ def _measure_pingpong(args: argparse.Namespace, screen: Screen) -> int:
                 )
         kept(run.began_wall_seconds, sessions.kept_ping_pong(run, args.fabric))
     if args.np_out:
-        write_whole(args.np_out, sessions.np_out_text(run))
+        write_output(args.np_out, sessions.np_out_text(run), force=args.force)
     return _show_points(sessions.ping_pong_payload(run, trace), args, screen)
 
 
@@ -97,9 +97,11 @@ def _show_points(payload: dict[str, Any], args: argparse.Namespace, screen: Scre
     from tagloom.report import measured
 
     if args.csv:
-        write_whole(args.csv, measured.points_csv(payload["points"]))
+        write_output(args.csv, measured.points_csv(payload["points"]), force=args.force)
     if args.plot:
-        measured.plot_points(payload["points"], args.plot, f"{payload['protocol']} to {payload['peer']}")
+        title = f"{payload['protocol']} to {payload['peer']}"
+        drawn = measured.plot_points(payload["points"], args.plot.suffix, title)
+        write_output(args.plot, drawn, force=args.force)
     screen.say(*measured.pingpong_lines(payload, everything=bool(args.verbose)))
     for path in filter(None, (args.np_out, args.csv, args.plot, args.keep)):
         screen.say(f"wrote     {path}")
@@ -158,7 +160,8 @@ def _measure_idle_gap(args: argparse.Namespace, screen: Screen) -> int:
         payload = sessions.sleep_policy(ask, gaps, note, baseline)
         kept(began, sessions.kept_policy(payload, args.fabric, about))
     if args.output:
-        write_whole(args.output, sessions.eee_text(payload, f"idle-gap probe of {about['peer']}"))
+        text = sessions.eee_text(payload, f"idle-gap probe of {about['peer']}")
+        write_output(args.output, text, force=args.force)
     screen.say(*measured.policy_lines(payload))
     if args.output:
         screen.say(f"wrote     {args.output}", f"next      tagloom predict BUILD --eee {args.output}")
@@ -221,7 +224,7 @@ def _measure_power(args: argparse.Namespace, screen: Screen) -> int:
         payload = sessions.power_payload(sessions.watch(watching, args.seconds, sessions.Clocks(), note))
         kept(began, sessions.kept_power(payload, args.fabric))
     if args.csv:
-        write_whole(args.csv, measured.samples_csv(payload["samples"]))
+        write_output(args.csv, measured.samples_csv(payload["samples"]), force=args.force)
     screen.say(*measured.power_lines(payload))
     for path in filter(None, (args.csv, args.keep)):
         screen.say(f"wrote     {path}")
@@ -284,7 +287,7 @@ def _measure_messages(args: argparse.Namespace, screen: Screen) -> int:
 
     if args.output.suffix != ".c":
         raise InputError([Finding("--output", "a name that ends in .c", shown(str(args.output)))])
-    write_whole(args.output, logger())
+    write_output(args.output, logger(), force=args.force)
     first, *others = next_commands(args.output)
     screen.say(f"wrote     {args.output}", f"next      {first}", *(f"          {line}" for line in others))
     screen.answer({"wrote": str(args.output), "commands": [first, *others]})
@@ -307,7 +310,7 @@ def add(commands: Commands) -> None:  # noqa: PLR0915 - a statement for each opt
         metavar="NAME",
         help="name of the fabric that is measured, kept with the numbers",
     )
-    keep.add_argument("--csv", type=Path, metavar="FILE", help="write the numbers as CSV")
+    keep.add_output("--csv", help="write the numbers as CSV")
     meter = Parser(add_help=False)
     meter.add_argument(
         "--meter",
@@ -406,11 +409,9 @@ def add(commands: Commands) -> None:  # noqa: PLR0915 - a statement for each opt
         metavar="INTERFACE",
         help="with --serve: let measure rps ask for PAUSE frames to this interface's switch",
     )
-    ping.add_argument("--np-out", type=Path, metavar="FILE", help="write NetPIPE's file")
+    ping.add_output("--np-out", help="write NetPIPE's file")
     ping.add_argument("--read", type=Path, metavar="FILE", help="show a NetPIPE file instead of measuring")
-    ping.add_argument(
-        "--plot", type=Path, metavar="FILE", help="draw bandwidth, latency and energy rate (needs matplotlib)"
-    )
+    ping.add_output("--plot", help="draw bandwidth, latency and energy rate (needs matplotlib)")
 
     gap = verbs.add("idle-gap", _measure_idle_gap, "measure the EEE parameters of the links to a host", keep, other)
     gap.add_argument(
@@ -430,9 +431,7 @@ def add(commands: Commands) -> None:  # noqa: PLR0915 - a statement for each opt
     gap.add_argument("--repeats", type=int, default=40, metavar="N", help="messages after each gap (default 40)")
     gap.add_argument("--time-limit", type=float, default=300.0, metavar="S", help="seconds of the probe (default 300)")
     gap.add_argument("--baseline", type=Path, metavar="FILE", help="--json output of the same measurement with EEE off")
-    gap.add_argument(
-        "-o", "--output", type=Path, metavar="FILE", help="write the parameters here, for predict --eee FILE"
-    )
+    gap.add_output("-o", "--output", help="write the parameters here, for predict --eee FILE")
 
     files = verbs.add(
         "rps", _measure_rps, "measure file transfers while the link is blocked once a second", keep, other
@@ -458,11 +457,9 @@ def add(commands: Commands) -> None:  # noqa: PLR0915 - a statement for each opt
     watts.add_argument("--seconds", type=float, default=60.0, metavar="S", help="how long (default 60)")
 
     messages = verbs.add("messages", _measure_messages, "write the C file that logs the messages of an MPI program")
-    messages.add_argument(
+    messages.add_output(
         "-o",
         "--output",
-        type=Path,
         default=Path("message_log.c"),
-        metavar="FILE",
         help="where to (default message_log.c)",
     )

@@ -20,7 +20,7 @@ from tagloom.cli.inputs import (
 from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO, Screen
 from tagloom.cli.words import Commands, snmp_words
 from tagloom.errors import Finding
-from tagloom.storage.whole import write_whole
+from tagloom.storage.outputs import write_output
 
 if TYPE_CHECKING:
     import argparse
@@ -120,7 +120,7 @@ def _discover(args: argparse.Namespace, screen: Screen) -> int:
     payload = discovery_payload(found, plan)
     text = format_fabric(found.fabric)
     if args.output is not None:
-        write_whole(args.output, text)
+        write_output(args.output, text, force=args.force)
     screen.say(*terminal.discovery_lines(payload, str(args.against or "")))
     if args.output is not None:
         screen.say(f"wrote     {args.output}", "next      add the hosts that LLDP does not show, then tagloom plan")
@@ -160,7 +160,7 @@ def add(commands: Commands) -> None:
     discover.add_argument(
         "--start", "--seed", nargs="+", required=True, metavar="ADDRESS", help="where to begin: host or host:port"
     )
-    discover.add_argument("-o", "--output", type=Path, metavar="FABRIC", help="write the fabric file here")
+    discover.add_output("-o", "--output", or_printed=True, metavar="FABRIC", help="write the fabric file here")
     discover.add_argument("--against", type=Path, metavar="FABRIC", help="compare the cabling with this fabric file")
     discover.add_argument("--name", default="discovered", metavar="NAME", help="name of the fabric")
     discover.add_argument("--model", metavar="M", help="model of switches that do not say theirs")

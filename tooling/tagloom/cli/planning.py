@@ -8,16 +8,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tagloom.cli.following import Followed, followed, free_build, running_builds
 from tagloom.cli.inputs import Findings, add_placement_options, placement_findings, placement_of, traffic_given
 from tagloom.cli.screen import GOOD, NO, Screen
 from tagloom.cli.words import Commands, routing_words
 from tagloom.errors import Finding, InputError
-from tagloom.storage.whole import write_whole
+from tagloom.storage.outputs import write_output
 
 if TYPE_CHECKING:
     import argparse
 
-    from tagloom.records.build import Build
     from tagloom.records.fabric import Fabric
     from tagloom.records.route_set import Sharing
 
@@ -40,8 +40,9 @@ def _new(args: argparse.Namespace, screen: Screen) -> int:
         screen.say(text.rstrip())
         screen.remark(*port_lines(fabric))
     else:
-        write_whole(args.output, text)
-        screen.say(f"wrote     {args.output}", *port_lines(fabric), f"next      tagloom plan {args.output} -o build")
+        write_output(args.output, text, force=args.force)
+        build = free_build(args.output.parent)
+        screen.say(f"wrote     {args.output}", *port_lines(fabric), f"next      tagloom plan {args.output} -o {build}")
     wrote = str(args.output) if args.output else ""
     screen.answer({"fabric": text, "ports": ports_taken(fabric), "wrote": wrote})
     return GOOD
@@ -57,14 +58,14 @@ def _schema(args: argparse.Namespace, screen: Screen) -> int:
     if args.output is None:
         screen.say(text)
     else:
-        write_whole(args.output, text + "\n")
+        write_output(args.output, text + "\n", force=args.force)
         screen.say(f"wrote     {args.output}", f"next      # yaml-language-server: $schema={args.output}")
     screen.answer({"schema": schema, "wrote": str(args.output) if args.output else ""})
     return GOOD
 
 
-def _planned_parts(args: argparse.Namespace) -> tuple[Fabric, Fabric, Build | None, Build | None]:
-    """Read the fabric of `plan`, what is left of it with links off, and the builds to follow. Raises InputError."""
+def _planned_parts(args: argparse.Namespace) -> tuple[Fabric, Fabric, Followed]:
+    """Read the fabric of `plan`, what is left of it with links off, and the build to follow. Raises InputError."""
     from tagloom import pipeline
     from tagloom.platforms.spanning import spanning_outside
     from tagloom.read import read_fabric
@@ -80,12 +81,19 @@ def _planned_parts(args: argparse.Namespace) -> tuple[Fabric, Fabric, Build | No
     words = args.routing, args.assignment, _preference(args)
     more = {"protect": args.protect, "root": args.root, "texts": not args.no_texts}
     found.of(lambda: pipeline.refuse_plan(left, *words, **more))
+    given = args.previous or args.keep
+    if given and args.from_scratch:
+        found.findings.append(Finding("--from-scratch", "no --previous and no --keep beside it", str(given)))
     previous = found.of(lambda: pipeline.read_build(args.previous)) if args.previous else None
     keep = found.of(lambda: pipeline.read_build(args.keep)) if args.keep else None
+    builds = running_builds(args.inventory, args.fabric.parent, args.output, found, force=args.force)
     found.findings += placement_findings(args)
+    found.findings += pipeline.occupied(args.output, "plan.json", force=args.force)
     found.end()
     assert left is not None  # noqa: S101 - else there are findings
-    return whole, left, previous, keep
+    if given:
+        return whole, left, Followed(previous, keep, str(given))
+    return whole, left, Followed() if args.from_scratch else followed(args, left, builds)
 
 
 def _preference(args: argparse.Namespace) -> str:
@@ -100,7 +108,7 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.share import share_directory
 
     start = time.monotonic()
-    whole, fabric, previous, keep = _planned_parts(args)
+    whole, fabric, follows = _planned_parts(args)
     left = {host.name for host in fabric.hosts}
     gone = [host.name for host in whole.hosts if host.name not in left]
     templates = share_directory() / "templates"
@@ -117,7 +125,7 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
             templates,
             routing=args.routing,
             assignment=args.assignment,
-            previous=previous,
+            previous=follows.previous,
             prefer=_preference(args),
             traffic=traffic,
             texts=not args.no_texts,
@@ -126,15 +134,16 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
             root=args.root,
             regulated=regulated,
             learning=args.learning,
-            keep=keep,
+            keep=follows.keep,
             protect=args.protect,
         )
         summary = pipeline.summary_of(build, proof)
         sleeping = regulated.sleeping_hosts if regulated is not None else ()
         hosts = pipeline.host_pages(build, teach=args.learning, sleeping=sleeping)
         if proof.proven:
-            pipeline.write_build(build, proof, texts, args.output, hosts=hosts, summary=summary)
+            pipeline.write_build(build, proof, texts, args.output, hosts=hosts, summary=summary, force=args.force)
     screen.say(*terminal.plan_lines(fabric, summary, "bytes" if traffic is not None else "host pairs"))
+    screen.say(*(line for remark in follows.remarks for line in terminal.row("previous", remark)))
     screen.say(*(terminal.row("cut off", f"{', '.join(gone)}: their switch is off") if gone else ()))
     screen.say(*losses.detour_lines(summary))
     if args.verbose and not screen.as_json:
@@ -160,6 +169,7 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
     else:
         screen.say("the plan does not prove; nothing was written", "next      another --routing or --assignment")
     requested = {} if assumed is None else {"assumptions": assumed}
+    summary |= {"previous": follows.place or None, "previous_use": follows.use}
     screen.answer({**summary, "hosts_cut_off": gone, "texts_proven": proof.proven and not args.no_texts, **requested})
     return GOOD if proof.proven else NO
 
@@ -234,7 +244,7 @@ def _verify_routes(args: argparse.Namespace, screen: Screen) -> int:
             sharing = _sharing(args, stack)
             proof = pipeline.prove_tables(args.fdb, sharing) if args.paths is None else pipeline.prove_paths(args.paths)
         if args.certificate and proof.deadlock_free:
-            pipeline.write_certificate(proof, args.certificate)
+            pipeline.write_certificate(proof, args.certificate, force=args.force)
     screen.say(*lossless_lines(proof))
     if args.certificate:
         screen.say(f"wrote     {args.certificate}" if proof.deadlock_free else "wrote     nothing: there is a cycle")
@@ -287,7 +297,8 @@ def _rollout(args: argparse.Namespace, screen: Screen) -> int:
         findings.append(
             Finding("--root, --blocked", "--greenfield or --to beside them", "a rollout between two builds")
         )
-    findings += pipeline.occupied(args.output, "rollout.json")
+    findings += pipeline.occupied(args.output, "rollout.json", force=args.force)
+    running_builds(None, args.builds[0].parent, args.output, all_found, force=args.force)
     builds = [all_found.of(partial(pipeline.read_build, path)) for path in args.builds]
     all_found.end()
     with screen.waiting("ordering and proving waves"):
@@ -298,7 +309,8 @@ def _rollout(args: argparse.Namespace, screen: Screen) -> int:
         else:
             wish |= {"strategy": args.strategy, "allow_duplicates": "duplicates" in allow}
             change = pipeline.rollout_between(*builds, **wish)
-        payload = pipeline.write_rollout(builds[-1], change, share_directory() / "templates", args.output)
+        templates = share_directory() / "templates"
+        payload = pipeline.write_rollout(builds[-1], change, templates, args.output, force=args.force)
     screen.say(
         *terminal.rollout_lines(payload), f"wrote     {args.output}/ (waves and the target, {args.output}/build)"
     )
@@ -322,16 +334,17 @@ def add(commands: Commands) -> None:
     )
     new.add_argument("--model", default=DEFAULT_MODEL, metavar="M", help=f"switch model (default {DEFAULT_MODEL})")
     new.add_argument("--name", metavar="NAME", help="name of the fabric (default: the family)")
-    new.add_argument("-o", "--output", type=Path, metavar="FILE", help="write here instead of to standard output")
+    new.add_output("-o", "--output", or_printed=True, help="write here instead of to standard output")
 
     schema = commands.add("schema", _schema, "write the JSON Schema of the fabric file, for editors")
-    schema.add_argument("-o", "--output", type=Path, metavar="FILE", help="write here instead of to standard output")
+    schema.add_output("-o", "--output", or_printed=True, help="write here instead of to standard output")
 
     plan = commands.add(
         "plan", _plan, "route a fabric, weave its VLANs, prove them and render the configurations", routing_words()
     )
     plan.add_argument("fabric", type=Path, metavar="FABRIC", help="fabric file")
     plan.add_argument("-o", "--output", type=Path, required=True, metavar="BUILD", help="directory to write")
+    plan.add_force()
     plan.add_argument(
         "--prefer",
         choices=["vlans", "load"],
@@ -354,13 +367,22 @@ def add(commands: Commands) -> None:
         "--previous",
         type=Path,
         metavar="BUILD",
-        help="reuse its VLAN ids for unchanged trees, and for nothing else",
+        help="reuse its VLAN ids for unchanged trees, and for nothing else (default: the build that runs)",
     )
     plan.add_argument(
         "--keep",
         type=Path,
         metavar="BUILD",
-        help="keep its paths and VLAN ids for the hosts both have: for a fabric that grows or shrinks",
+        help="keep its paths and VLAN ids for the hosts both have: for a fabric that grows or shrinks (default: the "
+        "build that runs, where only hosts differ and no option chooses paths)",
+    )
+    plan.add_argument("--from-scratch", action="store_true", help="follow no build, whatever runs")
+    plan.add_argument(
+        "-i",
+        "--inventory",
+        type=Path,
+        metavar="INVENTORY",
+        help="inventory whose journal says what runs (default: all in inventory/ here and beside FABRIC)",
     )
     plan.add_argument(
         "--no-texts", action="store_true", help="write plan.json only; prove the planned states, not texts"
@@ -466,10 +488,8 @@ def add(commands: Commands) -> None:
     verify.add_argument(
         "--scheduler", metavar="ADDRESS", help="follow them on a Dask cluster instead: its scheduler, tcp://host:port"
     )
-    verify.add_argument(
+    verify.add_output(
         "--certificate",
-        type=Path,
-        metavar="FILE",
         help="with --paths or --fdb: write the proof, for tooling/check_routes.py",
     )
     rollout = commands.add("rollout", _rollout, "order the change from one build to another into proven waves")
@@ -481,6 +501,7 @@ def add(commands: Commands) -> None:
         help="OLD NEW: the build that runs and the build to run; hosts, links and switches may differ",
     )
     rollout.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="directory to write")
+    rollout.add_force()
     rollout.add_argument(
         "--strategy",
         default="auto",

@@ -32,7 +32,7 @@ def _lab(args: argparse.Namespace, screen: Screen) -> int:
             quirks = {"*": {"delay_seconds": args.delay}} if args.delay else {}
             templates, base_port = share_directory() / "templates", args.base_port
             order = Order(fabric, templates, quirks=quirks, base_port=base_port, dataplane=args.dataplane)
-            info = process.up(order, folder)
+            info = process.up(order, folder, force=args.force)
         ports = sorted(info.ports.values())
         screen.say(
             *terminal.row(
@@ -119,7 +119,7 @@ def _demo(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.share import share_directory
 
     start = time.monotonic()
-    good = demo.run(args.dir, share_directory(), dict(os.environ), screen.say, screen.progress)
+    good = demo.run(args.dir, share_directory(), dict(os.environ), screen.say, screen.progress, force=args.force)
     screen.say(
         "",
         f"{'everything held' if good.held else 'not everything held: see NO above'}, {time.monotonic() - start:.0f} s",
@@ -166,6 +166,7 @@ def add(commands: Commands) -> None:
         )
         if name == "up":
             verb.add_argument("fabric", type=Path, metavar="FABRIC", help="fabric file")
+            verb.add_force()
             verb.add_argument(
                 "--base-port", type=int, default=0, metavar="N", help="SSH port of the first switch (default: any free)"
             )
@@ -213,6 +214,7 @@ def add(commands: Commands) -> None:
             verb.add_argument("switches", nargs="*", metavar="SWITCH", help="switches (default: all)")
 
     demo = commands.add("demo", _demo, "run the whole mission on the virtual rack")
+    demo.add_force()
     demo.add_argument(
         "--dir", type=Path, default=Path("demo"), metavar="DIR", help="where to keep builds and the rack (default demo)"
     )

@@ -31,9 +31,10 @@ def _record(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.platforms.evidence import first_login, settle
     from tagloom.platforms.verdict import CONFIRMED, OPEN, REFUTED
     from tagloom.read import fabric_of
-    from tagloom.storage.whole import unwritable, write_whole
+    from tagloom.storage.outputs import write_output
+    from tagloom.storage.whole import unwritable
 
-    wrong = Findings()
+    wrong = Findings(args)
     site = wrong.of(lambda: site_of(args))
     fabric = wrong.of(lambda: fabric_of(site.inventory)) if site is not None else None
     switch = wrong.of(lambda: _switch_of(fabric, args.switch)) if fabric is not None else None
@@ -62,7 +63,7 @@ def _record(args: argparse.Namespace, screen: Screen) -> int:
         recorder.written = typed_lines(args, args.switch).written
     failed = _walk(args, screen, recorder, access, list(ports), list(vlans))
     transcript = recorder.transcript()
-    write_whole(args.output, json.dumps(transcript.to_json(), indent=1) + "\n")
+    write_output(args.output, json.dumps(transcript.to_json(), indent=1) + "\n", force=args.force)
     verdicts = settle(platform, transcript)
     by_verdict = {what: [e.to_json() for e in verdicts if e.verdict == what] for what in (CONFIRMED, REFUTED, OPEN)}
     first = [each.to_json() for each in first_login(platform, transcript)]
@@ -192,7 +193,7 @@ def add(commands: Commands) -> None:
         "record", _record, "write down how a switch's console behaves, without anything of its owner's"
     )
     record.add_argument("switch", metavar="SWITCH", help="a switch of the inventory")
-    record.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="the transcript to write")
+    record.add_output("-o", "--output", gathered=True, required=True, help="the transcript to write")
     record.add_argument(
         "-i", "--inventory", type=Path, metavar="INVENTORY", help=f"Ansible inventory (default {LAB}, where a lab runs)"
     )

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tagloom.cli.following import free_build
 from tagloom.cli.inputs import (
     Findings,
     add_placement_options,
@@ -22,7 +23,7 @@ from tagloom.cli.inputs import (
 from tagloom.cli.screen import GOOD, Screen
 from tagloom.cli.words import Commands, routing_words
 from tagloom.errors import Finding, InputError
-from tagloom.storage.whole import write_whole
+from tagloom.storage.outputs import check_outputs, write_output
 
 if TYPE_CHECKING:
     import argparse
@@ -44,7 +45,7 @@ def _regulate(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.regulate.settings_file import to_json
     from tagloom.report import terminal
 
-    all_found = Findings()
+    all_found = Findings(args)
     fabric = all_found.of(lambda: read_fabric(args.fabric))
     levels, sleep = all_found.of(lambda: read_levels(args.levels), ((0,), False))
     power = all_found.of(lambda: read_power(args.power)) if args.power else None
@@ -64,14 +65,14 @@ def _regulate(args: argparse.Namespace, screen: Screen) -> int:
         settings = pipeline.regulate(fabric, traffic, args.routing, args.assignment, note, options, time.process_time)
     payload = to_json(fabric, settings)
     if args.output is not None:
-        write_whole(args.output, json.dumps(payload, indent=2) + "\n")
+        write_output(args.output, json.dumps(payload, indent=2) + "\n", force=args.force)
     screen.say(*terminal.settings_lines(payload))
     if args.output is not None:
         how = f" --routing {args.routing}" if args.routing != "auto" else ""
         how += f" --assignment {args.assignment}" if args.assignment != "fixed" else ""
-        screen.say(
-            f"wrote     {args.output}", f"next      tagloom plan {args.fabric}{how} --settings {args.output} -o build"
-        )
+        build = free_build(args.fabric.parent, f"build-{args.output.stem}")
+        words = f"tagloom plan {args.fabric}{how} --settings {args.output} -o {build}"
+        screen.say(f"wrote     {args.output}", f"next      {words}")
     screen.answer(payload)
     return GOOD
 
@@ -107,7 +108,7 @@ def _timetable(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.report import clock
     from tagloom.share import share_directory
 
-    all_found = Findings()
+    all_found = Findings(args)
     if bool(args.traffic) == (args.calendar is not None):
         all_found.findings.append(Finding("timetable", "--traffic FILES or --calendar FILE", "neither or both"))
     fabric = all_found.of(lambda: read_fabric(args.fabric))
@@ -150,8 +151,11 @@ def _timetable(args: argparse.Namespace, screen: Screen) -> int:
     files: dict[str, str] = {}
     if args.output is not None:
         files = day_figures.files_of(fabric, found, options, schedule, zone, args.output.stem, format_timetable)
-        for name, text in files.items():
-            write_whole(args.output.parent / name if name != f"{args.output.stem}.yml" else args.output, text)
+        own = f"{args.output.stem}.yml"
+        places = {args.output if name == own else args.output.parent / name: text for name, text in files.items()}
+        check_outputs(*places, force=args.force)
+        for path, text in places.items():
+            write_output(path, text, force=args.force)
     screen.say(*clock.day_lines(payload))
     if args.output is not None:
         screen.say(
@@ -256,8 +260,8 @@ def add(commands: Commands) -> None:
         "hosts of ranks: block, spread or a file of rank,host lines (default: rank i on host i if there are as "
         "many of both); for nfdump a file of address,host lines",
     )
-    regulate.add_argument(
-        "-o", "--output", type=Path, metavar="SETTINGS", help="write the settings, for plan --settings"
+    regulate.add_output(
+        "-o", "--output", gathered=True, metavar="SETTINGS", help="write the settings, for plan --settings"
     )
 
     timetable = commands.add(
@@ -313,6 +317,4 @@ def add(commands: Commands) -> None:
     timetable.add_argument(
         "--timezone", metavar="ZONE", help="time zone of the timetable, such as Europe/Berlin (default UTC)"
     )
-    timetable.add_argument(
-        "-o", "--output", type=Path, metavar="FILE", help="write the timetable here, and its settings beside it"
-    )
+    timetable.add_output("-o", "--output", gathered=True, help="write the timetable here, and its settings beside it")

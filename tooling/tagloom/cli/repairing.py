@@ -23,6 +23,7 @@ def _repair(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.observe import CARRIER, observe_all
     from tagloom.operate import repair as operation
     from tagloom.operate.one_way_links import OneWayLinks
+    from tagloom.operate.running import applied_place
     from tagloom.read import fabric_of
     from tagloom.report import terminal
     from tagloom.report.repair import repair_lines
@@ -43,6 +44,7 @@ def _repair(args: argparse.Namespace, screen: Screen) -> int:
         options = operation.RepairOptions(args.propose, hold, args.allow == "interrupt")
         done = operation.repair(context, fabric, OneWayLinks(site.home, screen.remark).looking(poll), options)
         unfinished, last = context.journal.unfinished(fabric.name), context.journal.applied()
+        runs = applied_place(context.journal, last, site.home) if last is not None else None
     again = f"tagloom repair{inventory_words(args)}" + (f" --hold {args.hold}" if args.hold != HOLD else "")
     result = done.result
     refused = result is not None and result.refused
@@ -55,8 +57,8 @@ def _repair(args: argparse.Namespace, screen: Screen) -> int:
     elif unfinished is not None and not done.proposed:
         again = f"tagloom apply --resume{inventory_words(args)}"
     advice = ["--allow interrupt"] if refused or stays else []
-    if drifted and last is not None:
-        again = f"tagloom apply {last.source}{inventory_words(args)} --drift overwrite, then {again}"
+    if drifted and runs is not None:
+        again = f"tagloom apply {runs}{inventory_words(args)} --drift overwrite, then {again}"
         advice = ["apply BUILD --drift overwrite"]
     to_do = done.pairs_left > 0 or refused or drifted or (done.proposed and done.means)
     payload = {**done.to_json(), "next": again if to_do else "", "advice": advice}

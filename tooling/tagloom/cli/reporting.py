@@ -23,7 +23,7 @@ from tagloom.cli.inputs import (
 from tagloom.cli.screen import GOOD, NO, Screen
 from tagloom.errors import Finding, InputError
 from tagloom.plain_text import printable
-from tagloom.storage.whole import write_whole
+from tagloom.storage.outputs import write_output
 
 if TYPE_CHECKING:
     import argparse
@@ -41,7 +41,7 @@ def _report(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.report.html import html_document
     from tagloom.report.networks import networks_payload
 
-    all_found = Findings()
+    all_found = Findings(args)
     listening = all_found.of(lambda: listening_at(args.serve, "--serve")) if args.serve else None
     if args.output is None and not args.serve:
         all_found.findings.append(Finding("report", "-o FILE or --serve [HOST:]PORT", "neither"))
@@ -60,7 +60,7 @@ def _report(args: argparse.Namespace, screen: Screen) -> int:
     status = GOOD if found.proof.proven else NO
     if args.output is not None:
         text = html_document(found, _written(args))
-        write_whole(args.output, text)
+        write_output(args.output, text, force=args.force)
         screen.say(
             f"wrote     {args.output} ({len(text.encode()) / 1024:,.0f} KiB; opens in any browser, no network needed)"
         )
@@ -205,7 +205,7 @@ def add(commands: Commands) -> None:
     """Add these commands to the parser."""
     report = commands.add("report", _report, "write a build, its proof and its forecast as one HTML page, or serve it")
     report.add_argument("build", type=Path, metavar="BUILD", help="a build")
-    report.add_argument("-o", "--output", type=Path, metavar="FILE", help="the page to write")
+    report.add_output("-o", "--output", gathered=True, help="the page to write")
     report.add_argument(
         "--serve",
         metavar="[HOST:]PORT",

@@ -149,15 +149,51 @@ class SectionedHelp(argparse.RawDescriptionHelpFormatter):
         return "".join(parts)
 
 
+class _Output(argparse.Action):
+    """A file to write: its path, or None for standard output, which is named `-`, of a command that prints its text."""
+
+    def __init__(self, *words: Any, or_printed: bool = False, **more: Any) -> None:
+        super().__init__(*words, **more)
+        self._or_printed = or_printed
+
+    def __call__(self, _parser: Any, namespace: Any, values: Any, _option: str | None = None) -> None:
+        """Store the path."""
+        printed = str(values) == "-"
+        path = Path("/dev/stdout") if printed else values
+        setattr(namespace, self.dest, None if printed and self._or_printed else path)
+
+
 class Parser(argparse.ArgumentParser):
     """Parse arguments; what is wrong with them is a finding like any other."""
 
     _words: Sequence[str] = ()
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """Parse as argparse does, and remember the words for an error."""
+        """Parse as argparse does, remember the words for an error, and list the files that are to be written."""
         self._words = list(args or ())
-        return super().parse_known_args(args, namespace)
+        found, more = super().parse_known_args(args, namespace)
+        for action in self._actions:
+            if isinstance(action, _Output) and getattr(found, action.dest, None) is not None:
+                found.outputs = [*getattr(found, "outputs", []), getattr(found, action.dest)]
+        return found, more
+
+    def add_output(self, *flags: str, or_printed: bool = False, gathered: bool = False, **more: Any) -> None:
+        """Add an option that names a file to write, and --force beside it.
+
+        The command does not run where another file is there (`storage.outputs`), unless its `Findings` are `gathered`
+        from its arguments and so report the file with what else is wrong. With `or_printed` the command prints its text
+        without the option, and with the name `-`.
+        """
+        self.set_defaults(gathered=gathered)
+        more = {"metavar": "FILE", "type": Path, "action": _Output, "or_printed": or_printed, **more}
+        self.add_argument(*flags, **more)
+        self.add_force()
+
+    def add_force(self) -> None:
+        """Add --force, unless the parser has it."""
+        if "--force" not in self._option_string_actions:
+            about = "overwrite files that tagloom did not write, or that changed since"
+            self.add_argument("--force", action="store_true", help=about)
 
     def error(self, message: str) -> NoReturn:
         """Raise InputError instead of printing and exiting."""
@@ -216,18 +252,18 @@ class Commands:
 
     def __init__(self, parser: argparse.ArgumentParser, metavar: str, of: str = "") -> None:
         self.parser, self._of = parser, of
-        self._parsers = parser.add_subparsers(dest=of or "command", metavar=metavar, required=True, title="commands")
+        self._parsers = parser.add_subparsers(
+            dest=of or "command", metavar=metavar, required=True, title="commands", parser_class=Parser
+        )
         self.common = Parser(add_help=False)
         self.common.add_argument(
             "--json", action="store_true", help="print one JSON object and nothing else on standard output"
         )
         self.common.add_argument("-v", "--verbose", action="count", default=0, help="show more detail, and tracebacks")
 
-    def add(
-        self, name: str, run: Callable[[argparse.Namespace, Screen], int], what: str, *parents: Parser
-    ) -> argparse.ArgumentParser:
+    def add(self, name: str, run: Callable[[argparse.Namespace, Screen], int], what: str, *parents: Parser) -> Parser:
         """Add a command that `run` answers; `parents` bring options that several commands share."""
-        added: argparse.ArgumentParser = self._parsers.add_parser(
+        added: Parser = self._parsers.add_parser(
             name,
             help=what,
             description=described(f"{self._of} {name}".lstrip(), what[0].upper() + what[1:] + "."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -16,11 +17,13 @@ from tagloom.lab.kernel import choice
 from tagloom.read import format_fabric
 from tagloom.records.fabric import Fabric, Host, Link, Management, Shape, Switch
 from tagloom.storage.document import read_json
+from tagloom.storage.outputs import check_outputs, record_outputs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SOCKET_FOLDER = "tagloom-"  # how the name of the temporary folder begins that a control socket is in
+INVENTORY = ("fabric.yml", "tagloom.yml", "group_vars/all.yml", "snmp.yml")
 USER = PASSWORD = "lab"  # noqa: S105 - public: the rack listens on loopback alone and guards nothing
 SNMP = {  # as public
     "version": "3",
@@ -151,6 +154,23 @@ def write_info(info: RackInfo) -> None:
     draft.replace(info.directory / "rack.json")
 
 
+def check_inventory(directory: Path, *, force: bool) -> None:
+    """Raise InputError where `write_inventory` would overwrite files of another inventory.
+
+    In the directory of a rack that ran before, host keys may have changed: tagloom itself adds to them.
+    """
+    more = () if is_order(directory / "fabric.json") else ("fabric.json", "known_hosts")
+    check_outputs(*(directory / name for name in (*INVENTORY, *more)), force=force)
+
+
+def is_order(path: Path) -> bool:
+    """Return whether a file is an order that `write_order` wrote."""
+    with contextlib.suppress(OSError, ValueError, RecursionError):
+        document = json.loads(path.read_text("utf-8"))
+        return isinstance(document, dict) and {"fabric", "templates", "quirks"} <= document.keys()
+    return False
+
+
 def read_info(directory: Path) -> RackInfo:
     """Read where the rack of a directory runs. Raises InputError where none was started."""
     page = directory / "rack.json"
@@ -192,6 +212,7 @@ def write_inventory(
     }
     for name, text in pages.items():
         (directory / name).write_text(text, "utf-8")
+    record_outputs(*(directory / name for name in INVENTORY))
 
 
 def _yaml(page: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tagloom.errors import DeviceError, Finding, InputError
-from tagloom.lab.directory import SOCKET_FOLDER, Order, RackInfo, read_info, write_order
+from tagloom.lab.directory import SOCKET_FOLDER, Order, RackInfo, check_inventory, read_info, write_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,12 +28,13 @@ _POLL_SECONDS = 0.01
 RACK = ("-P", "-m", "tagloom.lab")  # -P: nothing of the current directory is imported
 
 
-def up(order: Order, directory: Path) -> RackInfo:
+def up(order: Order, directory: Path, *, force: bool = False) -> RackInfo:
     """Start a rack in `directory`, detached, and wait until it answers; the directory becomes its inventory.
 
     The runs of a former rack are set aside as runs-1, runs-2 and so on: the new switches hold nothing of them.
 
-    Raises InputError where one runs there already, DeviceError with the end of DIRECTORY/rack.log where it died.
+    Raises InputError where one runs there already, or files of another inventory are there that `force` would
+    overwrite, DeviceError with the end of DIRECTORY/rack.log where it died.
     """
     directory.mkdir(parents=True, exist_ok=True)
     if (directory / "rack.json").exists():
@@ -49,6 +50,7 @@ def up(order: Order, directory: Path) -> RackInfo:
                 ]
             )
         _forget(info)
+    check_inventory(directory, force=force)
     if (runs := directory / "runs").exists():
         names = (directory / f"runs-{number}" for number in itertools.count(1))
         runs.rename(next(name for name in names if not name.exists()))

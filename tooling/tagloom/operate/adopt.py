@@ -112,7 +112,7 @@ def fabric_text(network: AdoptedNetwork) -> str:
     return "\n".join(lines) + "\n" + format_fabric(network.fabric)
 
 
-def write_running(network: AdoptedNetwork, directory: Path) -> None:
+def write_running(network: AdoptedNetwork, directory: Path, *, force: bool = False) -> None:
     """Write what runs, for `rollout --running`. Raises InputError where something else is in the way."""
     outside = [found.where for found in network.edge.uplinks]
-    write_running_network(directory, network.texts, network.tree.root, network.blocked, outside)
+    write_running_network(directory, network.texts, network.tree.root, network.blocked, outside, force=force)

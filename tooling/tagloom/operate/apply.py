@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
-from tagloom.apply.build import build_of, digest, read_rollout, read_waves
+from tagloom.apply.build import digest, read_rollout, read_waves
 from tagloom.apply.confirmations import EXPIRED, WAITING, Confirmations, must_be_answered
 from tagloom.apply.journal import SAVED
 from tagloom.apply.outcomes import Fault
@@ -20,6 +19,7 @@ from tagloom.errors import AT_ONCE, DeviceError, Finding, InputError, PlanError
 from tagloom.operate import first_push, growing, own_lines, prepare, waves
 from tagloom.operate.interrupting import interrupted_at_once, interrupted_by_waves
 from tagloom.operate.reloads import reload_remarks
+from tagloom.operate.running import applied_place
 from tagloom.pipeline.proving import proof_services
 from tagloom.platforms.factory import factory_state
 from tagloom.platforms.grammar import switchwide
@@ -39,6 +39,7 @@ from tagloom.verify import Plan, verify
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     from tagloom.apply.confirmations import Confirmation
     from tagloom.apply.journal import Run
@@ -902,13 +903,15 @@ def _back_in_one_go(context: ApplyContext, run: Run) -> tuple[str, tuple[str, ..
     """
     fabric = context.own_sequence(run).fabric
     if leads_from(fabric, {switch.name: factory_state(platforms.of(switch)) for switch in fabric.live}):
-        over = f"tagloom rollout --to spanning-tree {run.source} -o back, then tagloom apply back --allow drain"
+        place = applied_place(context.journal, run, context.site.home)
+        over = f"tagloom rollout --to spanning-tree {place} -o back, then tagloom apply back --allow drain"
         return f"{over}; or tagloom apply of a former build", ("rollout --to spanning-tree BUILD", "apply BUILD")
     before = (r for r in context.journal.runs() if r.id < run.id and r.kind == "apply" and r.state == DONE and r.wave)
     if (former := next(before, None)) is None:
         kept = f"what each switch held is in {context.site.home}/{run.name}-*/backups"
         return f"by hand: no build was applied before, and {kept}", ()
-    return f"tagloom apply {build_of(Path(former.source))} --allow interrupt, which cuts pairs off", (AT_ONCE,)
+    place = applied_place(context.journal, former, context.site.home)
+    return f"tagloom apply {place} --allow interrupt, which cuts pairs off", (AT_ONCE,)
 
 
 def rollback(

@@ -9,7 +9,7 @@ from pydantic import RootModel
 
 from tagloom.errors import InputError
 from tagloom.observe import OneWayWatch, with_links_lost
-from tagloom.operate.repair_runs import FOLDER
+from tagloom.operate.running import FOLDER
 from tagloom.platforms import of
 from tagloom.storage.document import checked, read_json
 from tagloom.storage.whole import write_whole

@@ -10,11 +10,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tagloom import platforms
-from tagloom.apply.build import duplicates_allowed, fabric_file, flooding, gives_back, read_waves
+from tagloom.apply.build import build_of, duplicates_allowed, fabric_file, flooding, gives_back, read_waves
 from tagloom.apply.reading import read_running
 from tagloom.errors import AT_ONCE, Finding, InputError, PlanError
 from tagloom.graph.numbering import ids_clash, renumbered
 from tagloom.operate.interrupting import interrupted_at_once
+from tagloom.operate.running import ASKED, build_digest
 from tagloom.operate.waves import read_sequence, texts_of
 from tagloom.pipeline.files import read_build, write_build, write_rollout
 from tagloom.pipeline.planning import plan
@@ -85,7 +86,8 @@ def prepared_copy(source: Path, site: Site, without: Collection[str] = ()) -> It
     directory = site.directory(f"asked-{os.getpid()}")
     try:
         try:
-            shutil.copytree(source, directory / "copy", ignore=shutil.ignore_patterns("apply", "hosts", "commands"))
+            shutil.copytree(source, directory / "copy", ignore=shutil.ignore_patterns("apply", "commands"))
+            (directory / ASKED).write_text(build_digest(build_of(directory / "copy")), "ascii")
         except (OSError, shutil.Error) as error:
             raise InputError([Finding(str(source), "a build or a rollout that can be copied", str(error))]) from error
         prepared = replace(prepare(directory / "copy"), source=source)

@@ -13,9 +13,10 @@ from tagloom.errors import DeviceError, Finding, InputError, PlanError
 from tagloom.operate import apply, prepare, waves
 from tagloom.operate.interrupting import SHOWN
 from tagloom.operate.repair_detour import detour_for, detour_wave, rejoin_waves, write_detour
-from tagloom.operate.repair_runs import FOLDER, Way, assess, what_runs
+from tagloom.operate.repair_runs import Way, assess, what_runs
 from tagloom.operate.repair_spare import Spare, spare_wave
 from tagloom.operate.repair_target import island_pairs, joined_pairs, same_target
+from tagloom.operate.running import FOLDER
 from tagloom.pipeline.files import write_build
 from tagloom.pipeline.planning import plan
 from tagloom.platforms.port_names import link_name

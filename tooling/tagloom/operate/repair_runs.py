@@ -13,6 +13,7 @@ from tagloom.errors import DeviceError, Finding, InputError, PlanError
 from tagloom.operate.repair_detour import detour_for
 from tagloom.operate.repair_spare import spare_for
 from tagloom.operate.repair_target import same_target, target
+from tagloom.operate.running import FOLDER, applied_place, is_repair
 from tagloom.pipeline.files import read_build
 from tagloom.pipeline.planning import plan
 from tagloom.platforms.port_names import link_name
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from tagloom.apply.journal import Journal, Run
     from tagloom.operate.repair_spare import Spare
     from tagloom.operate.repair_target import Target
-    from tagloom.operate.waves import ApplyContext
+    from tagloom.operate.waves import ApplyContext, WaveSequence
     from tagloom.records.build import Build
     from tagloom.records.detours import Detour
     from tagloom.records.fabric import Fabric
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
 
     Poll = Callable[[Fabric], dict[str, Observation]]
     PollSome = Callable[[Fabric, Collection[str]], dict[str, Observation]]
-
-FOLDER = "repair"  # among the files of the runs: `home`, the build without repairs, and `build`, the last repair
 
 
 @dataclass(frozen=True)
@@ -251,17 +250,12 @@ def what_runs(context: ApplyContext) -> Runs:
     state, _ = parse(sequence.fabric, texts)
     folder = context.site.home / FOLDER
     ours = is_repair(last, context.site.home)
-    directory = folder / "home" if ours else _kept_source(Path(last.source), sequence.fabric, texts)
+    directory = folder / "home" if ours else _kept_source(sequence, Path(last.source), texts)
     if directory is not None:
         home = read_build(directory, states=ours)
     else:  # nobody has its routes any more
         home, _, _ = plan(sequence.fabric, context.site.share / "templates", texts=False)
     return Runs(last, sequence.fabric, state, home if ours else replace(home, state=state), directory, ours, texts)
-
-
-def is_repair(run: Run, home: Path) -> bool:
-    """Return whether a run of an inventory, whose runs are in `home`, brought a repair to the switches."""
-    return Path(run.source).parent == (home / FOLDER).absolute()
 
 
 def protection_applied(journal: Journal, home: Path) -> str:
@@ -273,20 +267,26 @@ def protection_applied(journal: Journal, home: Path) -> str:
     last = journal.applied()
     if last is None:
         return "none"
-    directory = home / FOLDER / "home" if is_repair(last, home) else build_of(Path(last.source))
     try:
+        directory = home / FOLDER / "home" if is_repair(last, home) else applied_place(journal, last, home)
         build = read_build(directory, states=False)
     except InputError:
         return "none"
     return build.protection.protect if build.protection is not None else "none"
 
 
-def _kept_source(source: Path, fabric: Fabric, texts: Mapping[str, str]) -> Path | None:
-    """Return the directory of the build that was applied, where it still is what was applied."""
-    directory = build_of(source)
-    try:
-        kept = read_fabric(directory / "fabric.yml")
-        same = alike(kept, fabric) and same_target(kept, fabric) and read_texts(kept, directory / "configs") == texts
-    except InputError:
-        return None
-    return directory if same and (directory / "routes.npz").is_file() else None
+def _kept_source(sequence: WaveSequence, source: Path, texts: Mapping[str, str]) -> Path | None:
+    """Return a directory with the build that runs and its paths: the one that was applied, or the run's own copy."""
+    fabric = sequence.fabric
+    for directory in (build_of(source), sequence.directory):
+        try:
+            kept = read_fabric(directory / "fabric.yml")
+            same = (
+                alike(kept, fabric) and same_target(kept, fabric) and read_texts(kept, directory / "configs") == texts
+            )
+            if same:
+                read_build(directory, states=False)
+                return directory
+        except InputError:
+            continue
+    return None

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tagloom import platforms
-from tagloom.apply.build import build_of
 from tagloom.apply.switch import cell_finding
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.operate import prepare
 from tagloom.operate.interrupting import interrupted_by_waves
-from tagloom.operate.repair_runs import FOLDER, is_repair
+from tagloom.operate.running import FOLDER, applied_place, is_repair
 from tagloom.pipeline.proving import proof_services
 from tagloom.platforms.factory import factory_state
 from tagloom.platforms.grammar import Grammar
@@ -26,6 +24,7 @@ from tagloom.rollout.readmit import managed_state, refuse_in_band
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from tagloom.apply.journal import Journal
     from tagloom.apply.outcomes import Outcomes
@@ -69,7 +68,7 @@ def build_applied(journal: Journal, home: Path) -> Path:
         raise InputError([Finding("--build", "the build that runs: none was applied from this inventory", "none")])
     if is_repair(last, home):
         return home / FOLDER / "home"
-    return build_of(Path(last.source))
+    return applied_place(journal, last, home)
 
 
 def read_box(switch: Switch, text: str) -> tuple[SwitchState, tuple[Finding, ...], tuple[Finding, ...]]:

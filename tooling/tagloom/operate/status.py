@@ -22,7 +22,7 @@ from tagloom.apply.scheduled_reloads import ScheduledReloads
 from tagloom.apply.typed_lines import typed
 from tagloom.operate import prepare
 from tagloom.operate.clock_document import read_clock
-from tagloom.operate.repair_runs import is_repair
+from tagloom.operate.running import applied_place, is_repair
 from tagloom.platforms.port_names import link_name, port_name
 from tagloom.read import read_fabric
 from tagloom.read.build_directory import read_texts
@@ -50,6 +50,7 @@ class Recorded:
 
     last        the run that was not finished, else the newest; None where the journal has none
     applied     the run that brought what switches hold, with its fabric and state; None where none did
+    build       where the files of its build are: where they were applied from, else the run's own copy
     repaired    whether that was a repair
     locked_by   who works on the switches now, "" for nobody
     armed       the change that is to be confirmed, else taken back
@@ -65,11 +66,15 @@ class Recorded:
     clock: ClockDocument | None = None
     armed: Confirmation | None = None
     reloads: tuple[ScheduledReload, ...] = ()
+    build: Path | None = None
 
     @property
-    def build(self) -> Path | None:
-        """Return the build that was applied, where it was then; it may be gone."""
-        return None if self.applied is None else build_of(Path(self.applied.source))
+    def moved(self) -> str:
+        """Return what became of the directory that was applied: "" where the build is still there as it was."""
+        if self.applied is None or self.build is None:
+            return ""
+        source = build_of(Path(self.applied.source))
+        return "" if self.build == source else "changed" if source.exists() else "removed"
 
 
 @dataclass(frozen=True)
@@ -114,7 +119,8 @@ def recorded(home: Path) -> Recorded:
         build = build_of(order)
         fabric = read_fabric(fabric_file(build))
         state, _ = parse(fabric, read_texts(fabric, build / "configs"))
-    return replace(reported, fabric=fabric, state=state, repaired=is_repair(applied, home))
+    files, repaired = applied_place(journal, applied, home), is_repair(applied, home)
+    return replace(reported, fabric=fabric, state=state, repaired=repaired, build=files)
 
 
 def sent_log(home: Path, most: int) -> list[dict[str, Any]]:
@@ -282,6 +288,7 @@ def status_page(fabric: str, known: Recorded, seen: Look | None) -> dict[str, An
         "fabric": fabric,
         "build": str(known.build) if known.build else None,
         "source": run.source if run else None,
+        "source_state": known.moved,
         "applied_at": moment(at),
         "applied_by": run.operator if run else None,
         **(last.to_json() if last else {"run": "", "kind": "", "state": "", "wave": 0, "waves": 0}),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from ipaddress import ip_address
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from tagloom import platforms
 from tagloom.apply import interrupts
 from tagloom.apply.abort import JOURNAL, LOCK
 from tagloom.apply.build import (
+    build_of,
     digest,
     duplicates_allowed,
     fabric_file,
@@ -37,6 +39,7 @@ from tagloom.apply.scheduled_reloads import ScheduledReloads
 from tagloom.apply.switch import cell_finding, drifted_cells
 from tagloom.errors import Finding, InputError, PlanError, TagloomError
 from tagloom.operate import own_lines
+from tagloom.operate.running import ASKED, asked_directory, build_digest
 from tagloom.pipeline.proving import proof_services
 from tagloom.platforms.grammar import switchwide
 from tagloom.platforms.words import write_templates
@@ -53,7 +56,6 @@ from tagloom.storage.text import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -72,7 +74,7 @@ if TYPE_CHECKING:
     from tagloom.rollout import ProofServices
 
 ALLOWED = "interrupt-allowed"  # in a run's order: the operator allowed pairs to be cut off
-_FORGOTTEN = shutil.ignore_patterns("apply", "hosts", "commands", "routes.npz")  # what a push does not need
+_FORGOTTEN = shutil.ignore_patterns("apply", "commands")  # what neither a push nor a later plan needs
 _RETRAINING = ("enabled", "speed_mbps", "negotiation", "flow_control", "eee")
 
 
@@ -298,6 +300,7 @@ class ApplyContext:
             if digests(texts_of(sequence.fabric, read_waves(own)), sequence.fabric) != sequence.proven:
                 raise InputError([Finding(str(sequence.directory), "the configurations that were proven", "others")])
             sequence = replace(sequence, directory=own)
+            (own / ASKED).write_text(self._asked(Path(source)), "ascii")
             if save and sequence.states:
                 save_first(own, save)
             if allowed:
@@ -322,6 +325,12 @@ class ApplyContext:
             confirm_seconds=confirm_seconds,
         )
         return run, sequence
+
+    def _asked(self, source: Path) -> str:
+        """Return the digest of the build that this command was asked to apply, as it was read."""
+        with suppress(OSError):
+            return (asked_directory(self.site) / ASKED).read_text("ascii")
+        return build_digest(build_of(source))
 
     def own_sequence(self, run: Run) -> WaveSequence:
         """Unpack and read an older run's own copy of its waves."""

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from tagloom.records.build import Build
 
 
-def propose(old: Build, changes: Collection[AddressChange], templates: Path, directory: Path) -> dict[str, Any]:
+def propose(
+    old: Build, changes: Collection[AddressChange], templates: Path, directory: Path, *, force: bool = False
+) -> dict[str, Any]:
     """Plan a build again with changes of hosts, write the proven rollout, and return its document.
 
     Links and paths stay as in the build, as far as possible. Raises InputError for changes that do not fit the build,
@@ -36,4 +38,4 @@ def propose(old: Build, changes: Collection[AddressChange], templates: Path, dir
     )
     if not proof.proven:
         raise PlanError("a plan with these hosts proves", str(next(iter(proof.findings), "")), "tagloom plan FABRIC")
-    return write_rollout(new, rollout_between(old, new), templates, directory)
+    return write_rollout(new, rollout_between(old, new), templates, directory, force=force)

@@ -35,15 +35,16 @@ def write_build(
     *,
     hosts: Mapping[str, str] | None = None,
     summary: Mapping[str, Any] | None = None,
+    force: bool = False,
 ) -> None:
     """Write a proven build; `hosts` are the files of `host_pages`, `summary` the figures of `summary_of` if known.
 
-    Raises InputError if something else is in its place.
+    Raises InputError if something else is in its place, or a user changed what is; `force` overwrites it.
     """
     site = {name: [line.title for line in lines] for name, lines in site_lines(build.fabric).items()}
     pages = host_pages(build) if hosts is None else hosts
     figures = summary_of(build, proof) if summary is None else summary
-    build_directory.write_build(build, figures, proof, texts, directory, hosts=pages, site=site)
+    build_directory.write_build(build, figures, proof, texts, directory, hosts=pages, site=site, force=force)
 
 
 def read_build(directory: Path, *, states: bool = True) -> Build:
@@ -61,6 +62,8 @@ def write_rollout(
     templates: Path,
     directory: Path,
     render: Callable[[Fabric, FabricState, Path], dict[str, str]] = render,
+    *,
+    force: bool = False,
 ) -> dict[str, Any]:
     """Write a rollout directory: rollout.json, the state before, each wave's end and lines, the target build.
 
@@ -70,7 +73,7 @@ def write_rollout(
     fabric = plan_of.fabric if growth is None else growth.fabric.with_templates(own)
     payload = change.to_json()
     judged, written = _Judged(), RenderedOnce(render, templates)
-    with owned(directory, "rollout.json") as draft:
+    with owned(directory, "rollout.json", force=force) as draft:
         write_texts(draft / "before", written(fabric, change.before))
         waves = []
         for number, wave in enumerate(change.waves, start=1):

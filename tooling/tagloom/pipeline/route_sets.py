@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tagloom.read.forwarding_tables import read_tables
 from tagloom.read.route_paths import read_paths
-from tagloom.storage.whole import write_whole
+from tagloom.storage.outputs import write_output
 from tagloom.verify.lossless import dependencies, prove_lossless
 
 if TYPE_CHECKING:
@@ -26,6 +26,6 @@ def prove_tables(directory: Path, sharing: Sharing | None = None) -> LosslessPro
     return prove_lossless(dependencies(read_tables(directory), sharing))
 
 
-def write_certificate(proof: LosslessProof, path: Path) -> None:
+def write_certificate(proof: LosslessProof, path: Path, *, force: bool = False) -> None:
     """Write the ranks of channels, by which `tooling/check_routes.py` checks a proof."""
-    write_whole(path, json.dumps(proof.certificate(), separators=(",", ":")) + "\n")
+    write_output(path, json.dumps(proof.certificate(), separators=(",", ":")) + "\n", force=force)

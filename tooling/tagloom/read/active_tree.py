@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from tagloom.errors import Finding
+
 FILE = "spanning-tree.json"
 _FILES = re.compile(rf"{re.escape(FILE)}|[^/]+\.cfg")
 
@@ -35,13 +37,28 @@ class ActiveTreeForm(BaseModel):
 
 
 def write_running_network(
-    directory: Path, texts: Mapping[str, str], root: str, blocked: Sequence[str], outside: Sequence[str] = ()
+    directory: Path,
+    texts: Mapping[str, str],
+    root: str,
+    blocked: Sequence[str],
+    outside: Sequence[str] = (),
+    *,
+    force: bool = False,
 ) -> None:
     """Write a directory of what runs, whole or not at all. Raises InputError where something else is in the way."""
     tree = {"root": root, "blocked": list(blocked), "outside": list(outside)}
-    with OwnedDirectory(directory, "running", _FILES, FILE, ()) as fresh:
+    with _owned(directory, force=force) as fresh:
         write_texts(fresh, texts)
         (fresh / FILE).write_text(json.dumps(tree, indent=1) + "\n", "utf-8")
+
+
+def running_in_the_way(directory: Path, *, force: bool = False) -> list[Finding]:
+    """Find what is in the way where `write_running_network` is to write."""
+    return _owned(directory, force=force).occupied()
+
+
+def _owned(directory: Path, *, force: bool) -> OwnedDirectory:
+    return OwnedDirectory(directory, "running", _FILES, FILE, (), force=force)
 
 
 def read_active_tree(directory: Path) -> ActiveTreeForm | None:

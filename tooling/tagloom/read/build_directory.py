@@ -61,6 +61,7 @@ def write_build(
     *,
     hosts: Mapping[str, str],
     site: Mapping[str, Sequence[str]],
+    force: bool = False,
 ) -> None:
     """Write a build directory whole or not at all. Raises InputError where something else stands in its place.
 
@@ -83,7 +84,7 @@ def write_build(
         payload["detours"] = [detour.to_json() for detour in build.detours]
     if not texts:
         payload["texts"] = "none: the planned states are proven, no configuration is"
-        with owned(directory, "plan.json") as fresh:
+        with owned(directory, "plan.json", force=force) as fresh:
             (fresh / "plan.json").write_text(json.dumps(payload) + "\n", "utf-8")
         return
     arrays = {"source_of_host": routes.source_of_host, "root": routes.root}
@@ -91,7 +92,7 @@ def write_build(
         arrays["parent"] = routes.parent
     if routes.relation is not None:
         arrays |= {"first": routes.relation.first, "following": routes.relation.following}
-    with owned(directory, "plan.json") as fresh:
+    with owned(directory, "plan.json", force=force) as fresh:
         (fresh / "fabric.yml").write_text(format_fabric(build.fabric), "utf-8")
         (fresh / "plan.json").write_text(json.dumps(payload) + "\n", "utf-8")
         np.savez_compressed(fresh / "routes.npz", **arrays)  # type: ignore[arg-type]  # names to arrays
@@ -117,15 +118,15 @@ def _certificate(fabric: Fabric, proof: Findings) -> dict[str, Any]:
     return {"ranks": rows}
 
 
-def occupied(directory: Path, mark: str) -> list[Finding]:
+def occupied(directory: Path, mark: str, *, force: bool = False) -> list[Finding]:
     """Find what is in the way where a build or a rollout is to be written."""
-    return owned(directory, mark).occupied()
+    return owned(directory, mark, force=force).occupied()
 
 
-def owned(directory: Path, mark: str) -> OwnedDirectory:
+def owned(directory: Path, mark: str, *, force: bool = False) -> OwnedDirectory:
     """Return the directory of a build (`mark` plan.json) or of a rollout (rollout.json), to be written."""
     kind, files = ("build", _BUILD) if mark == "plan.json" else ("rollout", _ROLLOUT)
-    return OwnedDirectory(directory, kind, re.compile(files), mark, KEPT)
+    return OwnedDirectory(directory, kind, re.compile(files), mark, KEPT, force=force)
 
 
 def write_texts(directory: Path, texts: Mapping[str, str]) -> None:

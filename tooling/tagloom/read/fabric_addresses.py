@@ -12,6 +12,7 @@ from tagloom.platforms.port_names import port_name
 from tagloom.read.fabric_file import parse_fabric
 from tagloom.read.fabric_text import quoted, word
 from tagloom.storage.document import YAML_BYTES, parse_yaml
+from tagloom.storage.outputs import write_output
 from tagloom.storage.text import decode, read_bytes
 from tagloom.storage.whole import write_whole
 
@@ -37,8 +38,10 @@ class FabricText:
         self.text = decode(self._content, str(path), "a readable fabric file")
         self.fabric = parse_fabric(self.text, str(path))
 
-    def write(self, changes: Collection[AddressChange], output: Path) -> None:
-        """Write the file with these changes to `output`. Raises InputError, and leaves the old one as it is.
+    def write(self, changes: Collection[AddressChange], output: Path | None = None, *, force: bool = False) -> None:
+        """Write these changes into the file, or the file with them to `output`.
+
+        Raises InputError, and leaves the old one as it is.
 
         So it does where somebody has changed the file since it was read.
         """
@@ -60,7 +63,10 @@ class FabricText:
             )
         if self._as_kept(self.text).encode() != self._content:
             raise InputError([Finding(str(self.path), "lines that all end alike", "some with a carriage return")])
-        write_whole(output, self._as_kept(text))
+        if output is None or output.absolute() == self.path.absolute():
+            write_whole(self.path, self._as_kept(text))
+        else:
+            write_output(output, self._as_kept(text), force=force)
 
     def _as_kept(self, text: str) -> str:
         """Return a text with the byte order mark and the ends of lines that the file has."""

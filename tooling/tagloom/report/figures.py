@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,11 +10,10 @@ import numpy as np
 from tagloom.errors import Finding, InputError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tagloom.records.report import Report
 
 FORMATS = ("pdf", "png")
+NAMES = ("load", "wait", "sleep", "saving")
 COLUMN_INCHES = (3.5, 2.4)  # one column of a two-column page
 BLUE, VERMILION = "#005f99", "#d55e00"  # Okabe and Ito 2008
 STYLE: dict[Any, Any] = {"font.size": 8, "pdf.fonttype": 42, "axes.grid": True, "grid.alpha": 0.3}
@@ -21,10 +21,10 @@ ABOVE: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "n
 UNDATED: dict[str, dict[str, Any]] = {"pdf": {"CreationDate": None}, "png": {"Software": None}}
 
 
-def write_figures(report: Report, directory: Path) -> list[str]:
-    """Write load, wait, sleep and saving as PDF and PNG; return the file names.
+def figures(report: Report) -> dict[str, bytes]:
+    """Draw load, wait, sleep and saving as PDF and PNG, and return the files by name.
 
-    Raises InputError if matplotlib is not installed or the directory cannot be written.
+    Raises InputError if matplotlib is not installed.
     """
     try:
         import matplotlib as mpl  # noqa: PLC0415 - only figures need it, and it takes half a second
@@ -32,22 +32,18 @@ def write_figures(report: Report, directory: Path) -> list[str]:
         raise InputError(
             [Finding("--figures", "matplotlib:  pip install 'tagloom[figures]'", "not installed")]
         ) from None
-    names = []
+    files = {}
     with mpl.rc_context(STYLE):
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
-            for name, draw in (("load", _load), ("wait", _wait), ("sleep", _sleep), ("saving", _saving)):
-                if name == "saving" and report.forecast.power_unknown:
-                    continue
-                figure, axes = _sheet()
-                draw(axes, report)
-                for kind in FORMATS:
-                    figure.savefig(directory / f"{name}.{kind}", dpi=300, metadata=UNDATED[kind])
-                    names.append(f"{name}.{kind}")
-        except OSError as error:
-            actual = error.strerror or str(error)
-            raise InputError([Finding(str(directory), "a directory that can be written", actual)]) from None
-    return names
+        for name, draw in zip(NAMES, (_load, _wait, _sleep, _saving), strict=True):
+            if name == "saving" and report.forecast.power_unknown:
+                continue
+            figure, axes = _sheet()
+            draw(axes, report)
+            for kind in FORMATS:
+                drawn = io.BytesIO()
+                figure.savefig(drawn, format=kind, dpi=300, metadata=UNDATED[kind])
+                files[f"{name}.{kind}"] = drawn.getvalue()
+    return files
 
 
 def _sheet() -> tuple[Any, Any]:

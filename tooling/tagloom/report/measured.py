@@ -11,7 +11,6 @@ from tagloom.report.terminal import count, row, table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 _POINT_COLUMNS = (
     "bytes",
@@ -125,10 +124,11 @@ def samples_csv(samples: Sequence[Mapping[str, Any]]) -> str:
     return "".join(["seconds,watts\n", *(f"{s['at_seconds'] - first:.6f},{s['watts']:g}\n" for s in samples)])
 
 
-def plot_points(points: Sequence[Mapping[str, Any]], path: Path, title: str) -> None:
+def plot_points(points: Sequence[Mapping[str, Any]], suffix: str, title: str) -> bytes:
     """Draw bandwidth, latency and energy rate against size, with error bars of one standard deviation.
 
-    Raises InputError if matplotlib is not installed, or does not support the file's suffix.
+    Returns a file of the kind that the suffix names (default .png). Raises InputError if matplotlib is not installed,
+    or does not support that kind.
     """
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 - heavy, and only plots need it
@@ -154,10 +154,12 @@ def plot_points(points: Sequence[Mapping[str, Any]], path: Path, title: str) -> 
     panels[0].set_xscale("log", base=2)
     panels[-1].set_xlabel("message (bytes)")
     panels[0].set_title(title)
+    drawn = io.BytesIO()
     try:
-        figure.savefig(path)
-    except (OSError, ValueError) as error:
+        figure.savefig(drawn, format=suffix.removeprefix(".") or "png")
+    except ValueError as error:
         raise InputError([Finding("--plot", "a file that can be written, .svg, .png or .pdf", str(error))]) from None
+    return drawn.getvalue()
 
 
 def policy_lines(payload: Mapping[str, Any]) -> list[str]:

@@ -38,7 +38,12 @@ def status_lines(payload: Mapping[str, Any], now: float) -> list[str]:
     else:
         at = datetime.fromisoformat(payload["applied_at"])
         when = ago(now - at.timestamp())
-        lines += row("runs", f"{payload['build']}, applied {when} by {payload['applied_by']} ({at:%Y-%m-%d %H:%M:%S})")
+        partly = payload["unfinished"] and payload["wave"] > 0
+        begun = "begun" if partly and payload["kind"] == "apply" else "applied"
+        what = f"{_build(payload)}, {begun} {when} by {payload['applied_by']} ({at:%Y-%m-%d %H:%M:%S})"
+        lines += row("runs", f"not all of {what}" if partly else what)
+        if what := payload["source_state"]:
+            lines += row("files", f"{payload['source']} was {what} since; the run's own copy is {payload['build']}")
     lines += row("stands", payload["stands"])
     lines += row("at work", payload["locked_by"] or "nobody")
     if (armed := payload["armed"]) is not None:
@@ -62,6 +67,11 @@ def status_lines(payload: Mapping[str, Any], now: float) -> list[str]:
         lines += row("differs", count(len(payload["findings"]), "finding") if payload["findings"] else "nothing")
         lines += finding_lines([Finding(**each) for each in payload["findings"]])
     return lines
+
+
+def _build(payload: Mapping[str, Any]) -> str:
+    """Return the build that runs by the name that it was applied under."""
+    return str(payload["source"] if payload["source_state"] else payload["build"])
 
 
 def reading_lines(seen: Mapping[str, Observation], now: float) -> list[str]:

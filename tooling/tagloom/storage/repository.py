@@ -27,8 +27,11 @@ _OURS = {
 _SETTINGS = ("core.hooksPath=/dev/null", "core.autocrlf=false", "core.fsmonitor=false", "commit.gpgSign=false")
 
 
-def check_repository(directory: Path) -> None:
-    """Raise InputError if git is missing, or if a directory that is no repository has files."""
+def check_repository(directory: Path, files: Sequence[str], environment: Mapping[str, str]) -> None:
+    """Raise InputError if git is missing, or if a directory that is no repository has files.
+
+    Raise it too if one of `files` in a repository is not as it was committed: nothing else keeps what it holds.
+    """
     if shutil.which("git") is None:
         raise InputError([Finding("--git", "the program git", "none is installed")])
     try:
@@ -36,6 +39,14 @@ def check_repository(directory: Path) -> None:
             raise InputError([Finding(str(directory), "an empty directory, or a git repository", "other files")])
     except OSError as error:
         raise InputError([Finding(str(directory), "a directory", error.strerror or str(error))]) from None
+    there = [name for name in files if (directory / name).exists()]
+    if there and (directory / ".git").exists():
+        git = partial(_git, directory, environment)
+        _, committed = _at_head(git, there)
+        blobs = zip(there, git("hash-object", "--no-filters", "--", *there).split(), strict=True)
+        rule, actual = "a file as it was committed", "one that git does not have (commit it, or --force overwrites it)"
+        if changed := [name for name, blob in blobs if (name, blob) not in committed]:
+            raise InputError(Finding(str(directory / name), rule, actual) for name in changed)
 
 
 def commit(
@@ -50,9 +61,7 @@ def commit(
     if not (directory / ".git").exists():
         git("init", "--quiet", "--initial-branch=main")
     blobs = dict(zip(files, git("hash-object", "-w", "--no-filters", "--", *files).split(), strict=True))
-    head = git("rev-parse", "--verify", "--quiet", "HEAD", otherwise="").strip()
-    before = git("ls-tree", "-z", "HEAD", "--", *files) if head else ""
-    same = {(name, row.split()[-1]) for row, _, name in (each.partition("\t") for each in before.split("\0") if each)}
+    head, same = _at_head(git, files)
     changed = sorted(name for name, blob in blobs.items() if (name, blob) not in same)
     if not changed:
         return []
@@ -68,6 +77,13 @@ def commit(
     git("update-ref", "-m", "tagloom backup", "HEAD", made, *parents[1:])
     git("update-index", "-z", "--index-info", given=rows)
     return changed
+
+
+def _at_head(git: Callable[..., str], files: Sequence[str]) -> tuple[str, set[tuple[str, str]]]:
+    """Return the last commit, "" for none, and what it has of `files`, each with its blob."""
+    head = git("rev-parse", "--verify", "--quiet", "HEAD", otherwise="").strip()
+    rows = git("ls-tree", "-z", "HEAD", "--", *files).split("\0") if head else []
+    return head, {(name, row.split()[-1]) for row, _, name in (each.partition("\t") for each in rows if each)}
 
 
 def _git(
