@@ -10,7 +10,7 @@ from tagloom.apply.journal import Journal
 from tagloom.apply.run_states import Move
 from tagloom.cli import main
 from tagloom.operate.replacing import build_applied
-from tagloom.operate.running import ASKED, build_digest
+from tagloom.operate.running import REQUESTED_DIGEST, build_digest
 
 pytestmark = pytest.mark.kernel
 
@@ -46,7 +46,7 @@ def applied(inventory, build, name="r1"):
     """Write down a run that brought a build to all switches, with its own copy, as `apply` does."""
     order = inventory / "runs" / f"{name}-apply" / "order"
     shutil.copytree(build, order)
-    (order / ASKED).write_text(build_digest(build))
+    (order / REQUESTED_DIGEST).write_text(build_digest(build))
     journal = Journal(inventory / "runs" / "journal.db")
     what = {"fabric": "ring", "source": str(build), "command": "tagloom apply", "operator": "eve@desk"}
     run = journal.begin(name=name, kind="apply", waves=1, proven=True, order=order, **what)

@@ -15,7 +15,7 @@ from tagloom.apply.reading import read_running
 from tagloom.errors import AT_ONCE, Finding, InputError, PlanError
 from tagloom.graph.numbering import ids_clash, renumbered
 from tagloom.operate.interrupting import interrupted_at_once
-from tagloom.operate.running import ASKED, build_digest
+from tagloom.operate.running import REQUESTED_DIGEST, build_digest
 from tagloom.operate.waves import read_sequence, texts_of
 from tagloom.pipeline.files import read_build, write_build, write_rollout
 from tagloom.pipeline.planning import plan
@@ -87,7 +87,7 @@ def prepared_copy(source: Path, site: Site, without: Collection[str] = ()) -> It
     try:
         try:
             shutil.copytree(source, directory / "copy", ignore=shutil.ignore_patterns("apply", "commands"))
-            (directory / ASKED).write_text(build_digest(build_of(directory / "copy")), "ascii")
+            (directory / REQUESTED_DIGEST).write_text(build_digest(build_of(directory / "copy")), "ascii")
         except (OSError, shutil.Error) as error:
             raise InputError([Finding(str(source), "a build or a rollout that can be copied", str(error))]) from error
         prepared = replace(prepare(directory / "copy"), source=source)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
 
 FOLDER = "repair"  # among the files of the runs: `home`, the build without repairs, and `build`, the last repair
-ASKED = "asked.sha256"  # in a run's own copy: the digest of the build that was applied, as it was read
+REQUESTED_DIGEST = "requested.sha256"  # in a run's own copy: the digest of the build that was applied, as it was read
 _SHARED = 0.5  # of the switches of a build: so many must be a fabric's for the two to be one network
 
 
@@ -69,8 +69,8 @@ def build_digest(directory: Path) -> str:
     return whole.hexdigest() if paths else ""
 
 
-def asked_directory(site: Site) -> Path:
-    """Return the directory of this command's own copy of what it was asked to apply, with the digest in ASKED."""
+def requested_directory(site: Site) -> Path:
+    """Return the directory of what this command was asked to apply, its own copy, with the copy's digest."""
     return site.home / f"{site.run}-asked-{os.getpid()}"
 
 
@@ -80,7 +80,7 @@ def applied_place(journal: Journal, run: Run, home: Path) -> Path:
     Raises InputError where the journal has no whole copy.
     """
     source, order = build_of(Path(run.source)), _order(run, home)
-    if not (order / ASKED).is_file() and not build_of(order).is_dir():
+    if not (order / REQUESTED_DIGEST).is_file() and not build_of(order).is_dir():
         try:
             order.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             journal.unpack(run.id, order)
@@ -96,10 +96,10 @@ def _order(run: Run, home: Path) -> Path:
 
 def _is_as_applied(source: Path, order: Path) -> bool:
     """Return whether a directory still has the build that was applied, of which `order` is the run's copy."""
-    asked = ""
+    requested = ""
     with suppress(OSError, ValueError):
-        asked = (order / ASKED).read_text("ascii")
-    return bool(now := build_digest(source)) and now == (asked or build_digest(build_of(order)))
+        requested = (order / REQUESTED_DIGEST).read_text("ascii")
+    return bool(now := build_digest(source)) and now == (requested or build_digest(build_of(order)))
 
 
 def running_build(home: Path) -> RunningBuild | None:

@@ -39,7 +39,7 @@ from tagloom.apply.scheduled_reloads import ScheduledReloads
 from tagloom.apply.switch import cell_finding, drifted_cells
 from tagloom.errors import Finding, InputError, PlanError, TagloomError
 from tagloom.operate import own_lines
-from tagloom.operate.running import ASKED, asked_directory, build_digest
+from tagloom.operate.running import REQUESTED_DIGEST, build_digest, requested_directory
 from tagloom.pipeline.proving import proof_services
 from tagloom.platforms.grammar import switchwide
 from tagloom.platforms.words import write_templates
@@ -300,7 +300,7 @@ class ApplyContext:
             if digests(texts_of(sequence.fabric, read_waves(own)), sequence.fabric) != sequence.proven:
                 raise InputError([Finding(str(sequence.directory), "the configurations that were proven", "others")])
             sequence = replace(sequence, directory=own)
-            (own / ASKED).write_text(self._asked(Path(source)), "ascii")
+            (own / REQUESTED_DIGEST).write_text(self._requested_digest(Path(source)), "ascii")
             if save and sequence.states:
                 save_first(own, save)
             if allowed:
@@ -326,10 +326,10 @@ class ApplyContext:
         )
         return run, sequence
 
-    def _asked(self, source: Path) -> str:
+    def _requested_digest(self, source: Path) -> str:
         """Return the digest of the build that this command was asked to apply, as it was read."""
         with suppress(OSError):
-            return (asked_directory(self.site) / ASKED).read_text("ascii")
+            return (requested_directory(self.site) / REQUESTED_DIGEST).read_text("ascii")
         return build_digest(build_of(source))
 
     def own_sequence(self, run: Run) -> WaveSequence:
