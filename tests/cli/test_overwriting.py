@@ -131,6 +131,12 @@ def test_a_link_to_a_file_is_written_through_only_where_the_file_is_of_tagloom(h
     assert "ring" in (here / "mine.yml").read_text()
 
 
+def test_an_empty_file_is_no_file_to_protect(here, run):
+    (here / "f.yml").touch()
+    assert run("new", "ring", "--dims", 4, "-o", "f.yml")[0] == 0
+    assert "ring" in (here / "f.yml").read_text()
+
+
 def test_a_pipe_and_a_device_are_no_files_to_protect(here, run):
     os.mkfifo(here / "pipe")
     heard = []

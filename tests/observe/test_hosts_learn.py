@@ -113,6 +113,22 @@ def test_another_address_than_the_files_is_named_and_written_when_asked_for(rack
     assert macs_of(path) == WANTED
 
 
+def test_a_known_address_is_replaced_only_by_one_that_was_shown_before(rack, file, run):
+    path = file('hosts:\n  h1: {mac: "00:1e:c9:ff:ff:ff"}\n')
+    before = path.read_bytes()
+    words = ("hosts", "learn", path, "-i", rack, "--replace")
+    status, shown, _ = run(*words)
+    assert (status, path.read_bytes()) == (1, before)
+    assert "once they were shown" in shown
+    path.write_text(path.read_text().replace("ff:ff:ff", "ee:ee:ee"))  # another change than the one that was shown
+    assert run(*words)[0] == 1
+    assert run(*words)[0] == 0
+    assert macs_of(path) == WANTED
+    path.write_bytes(before)
+    assert run(*words, "--force")[0] == 0
+    assert macs_of(path) == WANTED
+
+
 def test_two_hosts_that_changed_places_are_written_together(rack, file, answer):
     path = file(f'hosts:\n  h0: {{mac: "{MACS["h1"]}"}}\n  h1: {{mac: "{MACS["h0"]}"}}\n')
     status, page = answer("hosts", "learn", path, "-i", rack)

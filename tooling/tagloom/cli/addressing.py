@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -24,7 +25,7 @@ from tagloom.cli.inputs import (
 from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO, Screen
 from tagloom.cli.words import Commands, Parser, snmp_words
 from tagloom.errors import Finding, TagloomError
-from tagloom.storage.outputs import check_outputs
+from tagloom.storage.outputs import check_outputs, record_shown, were_shown
 
 if TYPE_CHECKING:
     import argparse
@@ -71,7 +72,7 @@ def _learn(args: argparse.Namespace, screen: Screen) -> int:
             agents, ask = settings.agents(file.fabric), stack.enter_context(snmp_reader(args, settings)).ask
         stack.enter_context(screen.waiting(f"reading {len(file.fabric.live)} switches"))
         changes = learn(file.fabric, agents, ask, pages=pages, **take)
-    return _end(args, screen, file, changes, "SSH" if source == "ssh" else "SNMP")
+    return _end(args, screen, file, changes, "SSH" if source == "ssh" else "SNMP", learned=True)
 
 
 def _check_output(args: argparse.Namespace) -> None:
@@ -186,6 +187,7 @@ class _Watch:
             "rollout": rollout,
         }
         screen.say(*terminal.address_lines(payload, changes.findings))
+        record_shown(args.fabric, [json.dumps(each.to_json(), sort_keys=True) for each in changes.changed])
         if rollout:
             screen.say(*terminal.rollout_lines(rollout), f"wrote     {args.proposal}/")
             several = " --several" if args.several else ""
@@ -243,14 +245,21 @@ def _list_of(args: argparse.Namespace, found: Findings) -> Callable[[Fabric], Ho
 
 
 def _end(
-    args: argparse.Namespace, screen: Screen, file: FabricText, changes: AddressChanges, source: str = "SNMP"
+    args: argparse.Namespace,
+    screen: Screen,
+    file: FabricText,
+    changes: AddressChanges,
+    source: str,
+    *,
+    learned: bool = False,
 ) -> int:
-    """Write what may be written, and answer."""
+    """Write what may be written, and answer; what was `learned` at ports replaces nothing before it was shown."""
     from tagloom.report import terminal
 
     output = args.output or args.fabric
     new = changes.to_write(change=args.replace)
-    writes = not args.check and (bool(new) or args.output is not None)
+    unseen = learned and _unseen(args, changes)
+    writes = not args.check and not unseen and (bool(new) or args.output is not None)
     if writes:
         file.write(new, output, force=args.force)
     payload = {**_page(file, changes, source), "wrote": str(output) if writes else ""}
@@ -262,8 +271,26 @@ def _end(
         )
     elif new:
         screen.say(f"check     {terminal.count(len(new), 'address')} would be written; nothing was")
+    if unseen:
+        screen.say("refused   addresses that the file has are replaced once they were shown, as they are now")
+        screen.say(
+            *terminal.row("next", "check each port, then the same command again; --force does not wait for that")
+        )
     screen.answer(payload)
-    return DEVICE_FAILED if changes.failed else NO if changes.findings or changes.made_up else GOOD
+    return DEVICE_FAILED if changes.failed else NO if changes.findings or changes.made_up or unseen else GOOD
+
+
+def _unseen(args: argparse.Namespace, changes: AddressChanges) -> bool:
+    """Return whether addresses would be replaced that no command has shown yet; from then on these count as shown.
+
+    A port shows whatever sends there first, so a file's address is replaced only by one that somebody may have checked.
+    """
+    replaced = [json.dumps(each.to_json(), sort_keys=True) for each in changes.changed]
+    wanted = args.replace and not args.check and not args.force
+    unseen = wanted and not were_shown(args.fabric, replaced)
+    if replaced:
+        record_shown(args.fabric, replaced)
+    return bool(unseen)
 
 
 def _watch_words(verb: argparse.ArgumentParser, what: str) -> None:
