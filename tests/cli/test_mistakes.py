@@ -24,6 +24,17 @@ MISTAKES = {
     "actual 'lod'",
     "new rnig --dims 4": "new:3  shape.family: expected one of mesh, torus, hypercube, ring, fat-tree, clos, complete, "
     "tree, dragonfly (did you mean ring?), actual 'rnig'",
+    "regulate f.yml": "tagloom regulate: expected --traffic or --prometheus, as in 'tagloom regulate fabric.yml "
+    "--traffic matrix.csv -o night.json', actual neither",
+    "regulate f.yml --traffic m.csv --prometheus http://p": "tagloom regulate: expected --traffic or --prometheus, "
+    "actual both",
+    "fit": "fit: expected --pairs FILE or --probe FILE, actual neither",
+    "fit --pairs p.csv --probe p.json": "fit: expected --pairs FILE or --probe FILE, actual both",
+    "verify b --fabric f.yml --configs c": "verify: expected BUILD, or --fabric FABRIC and --configs DIR, actual BUILD "
+    "and --fabric and --configs",
+    "verify --configs c": "verify: expected BUILD, or --fabric FABRIC and --configs DIR, actual --configs",
+    "verify": "verify: expected BUILD, or --fabric FABRIC and --configs DIR, actual neither",
+    "timetable f.yml -o t.json": "timetable: expected --traffic FILES or --calendar FILE, actual neither",
     "lab ping h0 h1 h2": "tagloom lab ping: expected arguments as in --help, actual h2",
     "export svg build": "tagloom export FORMAT: expected one of simgrid, containerlab, netlab, graphml, dot, slurm, "
     "batfish, prometheus, grafana, cabling, cabling-table, netbox-context, actual 'svg'",
@@ -53,6 +64,9 @@ def test_a_file_or_port_of_another_kind_is_answered_with_the_one_that_is_meant(t
         == f"{build}: expected a readable fabric file ({build}/fabric.yml is one), actual Is a directory"
     )
     assert first("verify", fabric) == f"{fabric}: expected a build made by tagloom plan, actual a file"
+    rollout = "a rollout, a directory that tagloom rollout OLD NEW -o DIR writes"
+    assert first("predict", build, "--rollout", build) == f"{build}: expected {rollout}, actual a build"
+    assert first("predict", build, "--rollout", "none") == f"none: expected {rollout}, actual nothing there"
     assert first("verify", "none") == "none: expected a build made by tagloom plan, actual no such directory"
     plan = ("plan", fabric, "-o", tmp_path / "night")
     for option, word, meant in (("routing", "updown", "up-down"), ("assignment", "Fxed", "fixed")):

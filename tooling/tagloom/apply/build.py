@@ -64,6 +64,10 @@ class WaveOrder:
 def read_rollout(directory: Path) -> RolloutForm:
     """Return the contents of rollout.json. Raises InputError."""
     path = directory / "rollout.json"
+    if not path.exists():
+        actual = "a build" if (directory / "configs").is_dir() else "another" if directory.exists() else "nothing there"
+        rule = "a rollout, a directory that tagloom rollout OLD NEW -o DIR writes"
+        raise InputError([Finding(str(directory), rule, actual)])
     return checked(RolloutForm, read_json(path, "a rollout made by tagloom rollout"), str(path))
 
 

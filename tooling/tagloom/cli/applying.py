@@ -14,6 +14,7 @@ from tagloom.cli.inputs import (
     Findings,
     add_window_option,
     counting,
+    folder_of,
     inventory_of,
     inventory_words,
     network_of,
@@ -27,7 +28,7 @@ from tagloom.errors import Finding, InputError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from tagloom.apply.outcomes import Outcomes
     from tagloom.apply.playbook import Ansible
@@ -300,9 +301,13 @@ def _show_result(
     elif resume:
         screen.say(f"next      {resume}", f"          or {_next_words(args, 'rollback')}")
     payload = {**result.to_json(), "resume_with": resume, "next": "", "advice": _advice(result, resume)}
-    if dead := _where_dead(args, result):
-        screen.say(*terminal.row("", f"where {', '.join(dead[0])} is dead: {dead[1]}"))
-        payload["next"] = dead[1]
+    silent = _silent(result)
+    if silent and len(silent) == len({o.switch for o in outcomes.outcomes}):
+        payload["next"] = _where_none_answers(args)
+        screen.say(*terminal.row("next", f"no switch answers: {payload['next']}"))
+    elif dead := _where_dead(args, result, silent):
+        screen.say(*terminal.row("", f"where {', '.join(silent)} is dead: {dead}"))
+        payload["next"] = dead
     if result.confirmation is not None:
         screen.say(*terminal.row("confirm", confirmation_words(payload["confirmation"], time.time())))
         if result.confirmation.state == WAITING:
@@ -319,19 +324,31 @@ def _show_result(
     return NO if outcomes.stopped or outcomes.failed or unconfirmed else GOOD
 
 
-def _where_dead(args: argparse.Namespace, result: Any) -> tuple[list[str], str] | None:
-    """Return the switches that did not answer, and the command that goes on without them."""
+def _silent(result: Any) -> list[str]:
+    """Return the switches that did not answer."""
     from tagloom.apply.outcomes import Fault
 
     outcomes = result.outcomes.outcomes
-    silent = sorted({o.switch for o in outcomes if o.fault is Fault.DEVICE and not o.read and not o.sent})
+    return sorted({o.switch for o in outcomes if o.fault is Fault.DEVICE and not o.read and not o.sent})
+
+
+def _where_none_answers(args: argparse.Namespace) -> str:
+    """Return what to do where no switch answers: start the lab, or look at the way to the switches."""
+    home = folder_of(inventory_of(args))
+    if (home / "rack.log").exists() and not (home / "rack.json").exists():
+        return f"tagloom lab up {home / 'fabric.yml'} (the lab is down)"
+    return "check the network between this computer and the switches, and their addresses in the inventory"
+
+
+def _where_dead(args: argparse.Namespace, result: Any, silent: Sequence[str]) -> str:
+    """Return the command that goes on without the switches that did not answer, "" where there is none."""
     source = Path(result.run.source) if result.run is not None else args.build
     if not silent or source is None:
-        return None
+        return ""
     source = source / "build" if (source / "rollout.json").exists() else source
     words = [f"apply {source}", *_parts(args), *(f"--without {name}" for name in silent)]
     over = " --drift overwrite" if result.run is not None and result.run.unfinished else ""
-    return silent, _next_words(args, " ".join(words)) + over
+    return _next_words(args, " ".join(words)) + over
 
 
 def _parts(args: argparse.Namespace) -> list[str]:

@@ -166,7 +166,7 @@ def _fit(args: argparse.Namespace, screen: Screen) -> int:
 
     findings = []
     if (args.pairs is None) == (args.probe is None):
-        findings.append(Finding("fit", "--pairs FILE or --probe FILE", "neither or both"))
+        findings.append(Finding("fit", "--pairs FILE or --probe FILE", "both" if args.pairs else "neither"))
     if args.known_timeout is not None and not 0 < args.known_timeout <= 3600:
         findings.append(Finding("--known-timeout", "seconds above 0, up to 3600", f"{args.known_timeout:g}"))
     if findings:

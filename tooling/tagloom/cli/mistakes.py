@@ -32,11 +32,20 @@ def finding_of(parser: argparse.ArgumentParser, words: Sequence[str], message: s
     if wrong := re.fullmatch(r"argument (.*): invalid (int|float) value: '(.*)'", message):
         several = _nargs_of(parser, wrong[1]) in {"+", "*"}
         return Finding(f"{where} {wrong[1]}", KINDS[wrong[2]][several], repr(wrong[3]))
+    if one_of := re.fullmatch(r"one of the arguments (.*) is required", message):
+        return Finding(where, f"{_or(one_of[1].split())}, as in {example!r}", "neither")
+    if both := re.fullmatch(r"argument (.*): not allowed with argument (.*)", message):
+        return Finding(where, _or([both[2], both[1]]), "both")
     if unknown := re.fullmatch(r"unrecognized arguments: (.*)", message):
         inner = _innermost(parser, words)
         near = nearest(unknown[1].split()[0].partition("=")[0], _options(inner))
         return Finding(inner.prog, f"arguments as in --help{near}", unknown[1])
     return Finding(where, "arguments as in --help", message)
+
+
+def _or(options: Sequence[str]) -> str:
+    """Join options of which one is given."""
+    return f"{', '.join(options[:-1])} or {options[-1]}"
 
 
 def _missing(parser: argparse.ArgumentParser, words: Sequence[str], names: str, example: str) -> Finding:

@@ -186,7 +186,9 @@ def _verify(args: argparse.Namespace, screen: Screen) -> int:
     if args.what_if not in {"", *LOSSES}:
         raise InputError([Finding("--what-if", " or ".join(LOSSES), repr(args.what_if))])
     if (args.build is None) == (args.fabric is None or args.configs is None):
-        raise InputError([Finding("verify", "BUILD, or --fabric FABRIC and --configs DIR", "neither or both")])
+        given = [f"--{name}" for name in ("fabric", "configs") if getattr(args, name) is not None]
+        actual = " and ".join(given if args.build is None else ["BUILD", *given]) or "neither"
+        raise InputError([Finding("verify", "BUILD, or --fabric FABRIC and --configs DIR", actual)])
     if args.build is not None:
         build = pipeline.read_build(args.build)
         fabric, routes, configs = build.fabric, build.routes, args.configs or args.build / "configs"

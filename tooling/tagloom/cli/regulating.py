@@ -110,7 +110,9 @@ def _timetable(args: argparse.Namespace, screen: Screen) -> int:
 
     all_found = Findings(args)
     if bool(args.traffic) == (args.calendar is not None):
-        all_found.findings.append(Finding("timetable", "--traffic FILES or --calendar FILE", "neither or both"))
+        all_found.findings.append(
+            Finding("timetable", "--traffic FILES or --calendar FILE", "both" if args.traffic else "neither")
+        )
     fabric = all_found.of(lambda: read_fabric(args.fabric))
     power = all_found.of(lambda: read_power(args.power)) if args.power else None
     if args.calendar is not None:

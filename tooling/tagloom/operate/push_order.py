@@ -96,6 +96,10 @@ def same_switches(fabric: Fabric, play: Collection[str], inventory: Collection[s
     """
     names = [switch.name for switch in fabric.switches]
     strange = [Finding(host, f"a switch of fabric {fabric.name}", "none") for host in play if host not in fabric.index]
-    missing = [Finding(name, "a host of the inventory", "none of that name") for name in names if name not in inventory]
+    missing = [
+        Finding(name, "a switch that the inventory has", "no host of that name")
+        for name in names
+        if name not in inventory
+    ]
     if missing or (strange and named):
         raise InputError([*strange, *missing])
