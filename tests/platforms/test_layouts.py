@@ -9,6 +9,8 @@ from tagloom.observe.objects import COLUMNS, SCALARS
 from tagloom.platforms.detect import by_object_id, by_text, mistaken
 from tagloom.read.fabric_file import parse_fabric
 from tagloom.records.snmp import Raw
+from tagloom.records.switch_state import Membership
+from tagloom.render import read_text
 
 DELL = "1.3.6.1.4.1.674.10895."
 
@@ -83,6 +85,9 @@ def test_what_cannot_stand_behind_a_model_is_refused(words):
         ("n-series", [f"Te1/0/{n}" for n in range(1, 25)], "n-series:N4032"),
         ("huawei-s5731-s24t4x", ["GE3/0/1"], "huawei-s5731-s24t4x:units=4"),
         ("arista-7050tx-64", ["Et1/1", "Et1/2", "Et3/1/1"], "arista-7050tx-64:Et1/1-2,Et3/1/1"),
+        ("n-series", ["Tw1/0/1", "Tw1/0/2", "Hu1/1/1"], "n-series:Tw1/0/1-2,Hu1/1/1"),
+        ("huawei-s5731-s48t4x", ["GE0/0/1", "40GE0/0/1", "40GE0/0/2"], "huawei-s5731-s48t4x:GE0/0/1,40GE0/0/1-2"),
+        ("hpe-5130-24g-4sfp", ["WGE1/0/25", "HGE1/0/49"], "hpe-5130-24g-4sfp:WGE1/0/25,HGE1/0/49"),
         ("linux-bridge:lan1", ["wan"], "linux-bridge:lan1"),
     ],
 )
@@ -138,6 +143,16 @@ def agent(described, names, absent=()):
             COLUMNS["ifOperStatus"]: oper,
         },
     )
+
+
+def test_an_agent_tells_ports_that_no_page_lists():
+    fast = [*(f"GE0/0/{n}" for n in range(1, 25)), "40GE0/0/1", "MEth0/0/1", "Vlanif10", "Eth-Trunk1"]
+    assert model_of(agent("Huawei S5731-S24T4X", fast)) == ("huawei-s5731-s24t4x:GE0/0/1-24,40GE0/0/1", "")
+    text = "vlan batch 10\ninterface 40GE0/0/1\nport link-type trunk\nport trunk allow-pass vlan 10\nquit\n"
+    platform = platforms.load("huawei-s5731-s24t4x:GE0/0/1-24,40GE0/0/1")
+    reading = read_text(platform, text, "s0", [25])
+    assert (reading.findings, reading.unknown_lines) == ((), ())
+    assert reading.state.membership[reading.state.vlan_index[10], 24] == Membership.TAGGED
 
 
 def test_an_agent_tells_the_ports_of_a_stack_and_names_those_of_missing_units():

@@ -40,7 +40,8 @@ def _with_its_ports(raw: Raw, model: str) -> str:
     """Return a model with the ports that its agent names, where these are others than the page has.
 
     Relatives of ROS name the ports of all units that a stack may have, and say of those of missing units that they are
-    not present. Port-channels are not counted: agents name all that there may be.
+    not present. Port-channels are not counted: agents name all that there may be. Ports that no page lists count
+    where they are spelt as the family's are.
     """
     wide = platforms.of_all_ports(platforms.load(model))
     states = raw.columns.get(COLUMNS["ifOperStatus"], {})
@@ -48,7 +49,10 @@ def _with_its_ports(raw: Raw, model: str) -> str:
     for column in (COLUMNS["ifName"], COLUMNS["ifDescr"]):
         for index, text in raw.columns.get(column, {}).items():
             if isinstance(text, bytes) and states.get(index, _NOT_PRESENT) != _NOT_PRESENT:
-                number = port_number(wide, printable(text[:_TEXT_OCTETS].decode("utf-8", "replace").strip("\0 \r\n\t")))
+                name = printable(text[:_TEXT_OCTETS].decode("utf-8", "replace").strip("\0 \r\n\t"))
+                number = port_number(wide, name)
                 if number is not None and number <= wide.physical_ports:
                     names[wide.port_name(number)] = None
+                elif number is None and platforms.is_spelt_as_a_port(model, name):  # of a relative that no page lists
+                    names[name] = None
     return platforms.with_ports(model, tuple(names))

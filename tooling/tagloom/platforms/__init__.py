@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from tagloom.platforms.family import Firmware, family, variables
-from tagloom.platforms.layouts import PortNames, described_as, mbps_of_ports, names_of_ports
+from tagloom.platforms.layouts import PortNames, described_as, is_port_of, mbps_of_ports, names_of_ports
 from tagloom.platforms.own_port_names import own_port_names
 from tagloom.platforms.sources import sources_of
 
@@ -367,6 +367,11 @@ def of_all_ports(platform: Platform) -> Platform:
         further_names=(),
         further_channels=0,
     )
+
+
+def is_spelt_as_a_port(model: str, name: str) -> bool:
+    """Return whether a name is spelt as ports of the model's family are, whether its page lists that port or not."""
+    return is_port_of(_page(page_of(model)), name)
 
 
 def with_ports(model: str, names: Collection[str]) -> str:

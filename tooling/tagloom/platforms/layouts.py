@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 RULE = "behind the model a layout of its page, units=N, modules, lags=N, or its ports by name, as Gi1/0/1-48"
 MOST_PORTS = 1024  # of a stack
 _CHARACTERS = 4096
-_PORT = re.compile(r"[A-Za-z]{0,4}\d{1,3}(?:/[A-Za-z]{0,4}\d{1,3}){0,3}", re.ASCII)
+_PORT = re.compile(r"(?:\d{2,3}(?=[A-Za-z]))?[A-Za-z]{0,8}\d{1,3}(?:/[A-Za-z]{0,4}\d{1,3}){0,3}", re.ASCII)
 _RUN = re.compile(r"(.*?)(\d{1,3})-(?:\1)?(\d{1,3})", re.ASCII)
 
 
@@ -93,6 +93,16 @@ def described_as(page: Mapping[str, Any], names: Collection[str]) -> str:
             if set(wanted) <= set(_Described.read(page, ",".join(words) if words else None).names(page)):
                 return ",".join([*words, *more])
     return ",".join([*_runs(wanted), *more])
+
+
+def is_port_of(page: Mapping[str, Any], name: str) -> bool:
+    """Return whether a name is spelt as the model's family spells ports, though its page may not list that port.
+
+    >>> page = {"ports": [{"name": "gi{unit}/0/{n}", "first": 1, "count": 2}]}
+    >>> is_port_of(page, "gi1/0/9"), is_port_of(page, "vlan1")
+    (True, False)
+    """
+    return _PORT.fullmatch(name) is not None and _spelt(name) in _letters(page)
 
 
 @dataclass(frozen=True)
@@ -179,7 +189,8 @@ def _letters(page: Mapping[str, Any]) -> set[str]:
     """Return what names of the model's ports are spelt with, without digits and slashes, as its family lists them."""
     blocks = (page["ports"], *_layouts(page).values(), page.get("modules", ()))
     known = {_spelt(name) for each in blocks for name in _of_blocks(each, 1)}
-    return known | set(family(page["grammar"]).get("long_names", ()) if page.get("grammar") else ())
+    data = family(page["grammar"]) if page.get("grammar") else {}
+    return known | set(data.get("long_names", ())) | set(data.get("further_kinds", ()))
 
 
 def _spelt(name: str) -> str:
