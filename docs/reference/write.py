@@ -34,6 +34,9 @@ COMMON = {"help", "json", "verbose", "version"}  # options that every command ha
 MATRIX = HERE.parents[1] / "tests" / "data" / "npb" / "lu.S.16.matrix.csv"
 # Commands that reach no switch, in an order in which each finds what those before it wrote.
 ANSWERED = [
+    "init rack --switches 4",
+    "paths",
+    "docs vault",
     "new torus --dims 4 4 --parallel 2 -o fabric.yml",
     "plan fabric.yml -o build",
     "verify build",

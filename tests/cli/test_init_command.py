@@ -171,12 +171,28 @@ def test_a_terminal_is_asked_for_what_no_option_says_until_the_answer_is_right(t
     assert fabric.switches[0].address == "10.1.2.10"
 
 
-def test_a_terminal_that_is_closed_ends_the_questions(tmp_path, run, typed):
-    typed("torus")
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ([], "--family: expected cabling (mesh, torus, "),
+        (["torus"], "--dims: expected sizes of the torus (k1 k2 ...), actual no answer"),
+        (["torus", "3 3"], "--model: expected model of the switches, actual no answer"),
+    ],
+)
+def test_a_terminal_that_is_closed_ends_the_questions_and_nothing_is_written(lines, said, tmp_path, run, typed):
+    typed(*lines)
     status, out, err = run("init", tmp_path / "rack")
     assert (status, out) == (2, "")
-    assert "--dims: expected sizes of the torus (k1 k2 ...), actual none" in err
+    assert said in err
+    assert err.count("expected") == 1
     assert not (tmp_path / "rack").exists()
+
+
+def test_an_option_that_is_wrong_is_told_before_anything_is_asked(tmp_path, run, typed):
+    typed("torus", "3 3")
+    status, _, err = run("init", tmp_path / "rack", "--model", 5548, "--hosts", 999, "--network", "x")
+    assert (status, err.count("expected"), "Cabling" in err) == (2, 3, False)
+    assert "--hosts" in err
 
 
 def test_json_is_never_asked_for(tmp_path, answer, typed):

@@ -150,11 +150,18 @@ def _wanted(args: argparse.Namespace, screen: Screen, wrong: Findings) -> _Wante
     Raises InputError for options that are wrong, and where there is no default.
     """
     wanted = _Wanted()
-    asks = not wrong.findings and screen.can_ask()
+    hosts = partial(_number, "--hosts", 0, _MOST_HOSTS)
+    found = Findings()
+    for given, read in ((args.family, _family), (args.model, _model), (args.hosts, hosts), (args.network, _network)):
+        if given is not None:
+            found.of(partial(read, str(given)))
+    asks = not wrong.findings and not found.findings and screen.can_ask()
     found = Findings()
 
     def take(key: str, option: str, given: object, question: str, default: str, read: Callable[[str], Any]) -> None:
         value = found.of(lambda: _value(screen if asks else None, option, given, question, default, read))
+        if asks:
+            found.end()  # nobody is asked on where no answer came
         if value is not None:
             setattr(wanted, key, value)
             if given is None and not asks:
@@ -172,7 +179,7 @@ def _wanted(args: argparse.Namespace, screen: Screen, wrong: Findings) -> _Wante
     elif wanted.family:
         take("dims", "--dims", *_size_question(args, wanted.family), partial(_dims, wanted.family))
     take("model", "--model", args.model, "Model of the switches", DEFAULT_MODEL, _model)
-    take("hosts", "--hosts", args.hosts, "Hosts on each switch", "1", partial(_number, "--hosts", 0, _MOST_HOSTS))
+    take("hosts", "--hosts", args.hosts, "Hosts on each switch", "1", hosts)
     take("network", "--network", args.network, "Management network", NETWORK, _network)
     found.end()
     return wanted
@@ -181,16 +188,16 @@ def _wanted(args: argparse.Namespace, screen: Screen, wrong: Findings) -> _Wante
 def _value(
     screen: Screen | None, option: str, given: object, question: str, default: str, read: Callable[[str], Any]
 ) -> Any:
-    """Return what an option says, else an answer (asked again while it is wrong), else the default.
+    """Return what an option says, else the answer of a `screen` (asked again while it is wrong), else the default.
 
-    Raises InputError, also where there is neither an answer nor a default.
+    Raises InputError, also where nothing is answered, and where there is no default.
     """
     if given is not None:
         return read(str(given))
     while screen is not None:
         answer = screen.ask(f"{question}{f' [{default}]' if default else ''}:")
-        if answer is None:  # the terminal is closed
-            break
+        if answer is None:  # Ctrl-D, or the terminal is closed
+            raise InputError([Finding(option, question[0].lower() + question[1:], "no answer")])
         try:
             return read(answer or default)
         except InputError as error:
