@@ -36,6 +36,7 @@ from tagloom.errors import InputError
 from tagloom.platforms.detect import mistaken
 from tagloom.platforms.factory import factory
 from tagloom.read import read_fabric
+from tagloom.read.inventory import fabric_beside
 from tagloom.render import render_configuration
 from tagloom.share import share_directory
 from tagloom.units import managed_at
@@ -56,7 +57,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible shi
         self._read_config_data(path)
         folder = Path(path).absolute().parent
         try:
-            fabric = read_fabric(folder / str(self.get_option("fabric")))
+            fabric = read_fabric(fabric_beside(folder, str(self.get_option("fabric"))))
         except InputError as error:
             raise AnsibleParserError(str(error)) from error
         for model, firmware in {(switch.model, switch.firmware) for switch in fabric.live}:

@@ -16,7 +16,14 @@ from tagloom.apply.build import WaveOrder
 from tagloom.apply.controller import ACCESS, GO, LOCK, PACKAGE, READY, Controller, check_package
 from tagloom.apply.outcomes import Fault, Outcome, Outcomes
 from tagloom.apply.own_lines import OwnLines, checked_secrets
-from tagloom.apply.playbook import Ansible, ansible_environment, inventory_source, playbook_words, trouble_in
+from tagloom.apply.playbook import (
+    Ansible,
+    ansible_environment,
+    inventory_source,
+    playbook_words,
+    refused_in,
+    trouble_in,
+)
 from tagloom.apply.private_files import write_backup, write_fault, write_private
 from tagloom.apply.run_directory import Job, RunDirectory, request_stop
 from tagloom.apply.site import Site
@@ -317,6 +324,33 @@ def test_a_playbook_is_run_on_a_directorys_own_file_with_variables_of_its_role(t
 )
 def test_the_line_that_says_what_stopped_ansible_is_found(said, trouble):
     assert trouble_in(said) == trouble
+
+
+WRONG = (Finding("f.yml:2  model", "one of a, b", "'c'"), Finding("f.yml:3  links[0]", "a switch", "'s9:g1'"))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "[WARNING]: Failed to parse inventory with 'tagloom' plugin: {}\n\nFailed to parse inventory.\n",
+        "[WARNING]:  * Failed to parse /x/tagloom.yml with tagloom plugin: {}\n[WARNING]: No inventory was parsed\n",
+    ],
+    ids=["today", "before"],
+)
+def test_a_fabric_file_that_ansible_refused_is_told_with_all_its_findings(said, files, tmp_path):
+    text = said.format("\n".join(map(str, WRONG)))
+    assert refused_in(f"[WARNING]: other\n{text}PLAY RECAP\n") == WRONG
+    site = Site(tmp_path / "tagloom.yml", tmp_path, {}, "1")
+    with site.open_log() as log:
+        log.write(text.encode())
+    assert Ansible(site)._findings(files, "t") == WRONG
+
+
+@pytest.mark.parametrize(
+    "said", ["", "PLAY RECAP", "Failed to parse inventory with 'yaml' plugin: f: expected x, actual y\n\n"]
+)
+def test_what_refuses_no_fabric_file_is_no_finding_of_one(said):
+    assert refused_in(said) == ()
 
 
 # What a run comes to.

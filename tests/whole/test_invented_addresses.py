@@ -40,7 +40,7 @@ def test_a_push_to_real_switches_is_refused_before_a_line_is_sent(tmp_path):
         before = process.configurations(terminal.rack)
         for path in terminal.rack.iterdir():
             if path.name in {"fabric.yml", "tagloom.yml", "known_hosts"}:
-                path.write_text(path.read_text().replace("127.0.0.1", "127.1"))
+                path.write_text(path.read_text().replace("127.0.0.1", "LOCALHOST"))
         page = terminal.answer("apply", "b", "--allow", "interrupt", expect=1)
         assert "addresses that hosts have" in page["refused"]
         assert "tagloom made up" in page["witness"]

@@ -35,6 +35,11 @@ if TYPE_CHECKING:
 _POLL_SECONDS = 0.1
 _PATIENCE = 2  # interrupts that end a run in good order; the next one kills it
 _TROUBLE = re.compile(r"ERROR|fatal:|FAILED!|failed:")
+# Ansible's words for a fabric file that our inventory plugin refused, and a finding among them.
+_REFUSED = re.compile(
+    r"Failed to parse (?:inventory|\S+) with '?tagloom'? plugin: (.+?)\n(?:\n|\[WARNING\])", re.DOTALL
+)
+_FINDING = re.compile(r"(.+?): expected (.+), actual (.*)")
 
 
 class Ansible:
@@ -146,7 +151,7 @@ class Ansible:
         found, status = self._follow(files, on_progress)
         trouble = ""
         if status:  # earlier jobs went well, or it would have ended then
-            trouble = trouble_in(self.site.log.read_bytes()[self._shown :].decode("utf-8", errors="replace"))
+            trouble = trouble_in(self._shown_log())
         if not files.hosts.is_file():
             raise InputError(self._findings(files, trouble))
         outcomes = _gather(files, tuple(switches), waves, found, trouble, status)
@@ -232,9 +237,16 @@ class Ansible:
             signal.pthread_sigmask(signal.SIG_SETMASK, interrupts)
         return word
 
+    def _shown_log(self) -> str:
+        """Return what the current process has written into the log, "" if there is no log."""
+        log = self.site.log
+        return log.read_bytes()[self._shown :].decode("utf-8", errors="replace") if log.is_file() else ""
+
     def _findings(self, files: RunDirectory, trouble: str) -> tuple[Finding, ...]:
         if files.findings.is_file():
             return tuple(Finding(**each) for each in json.loads(files.findings.read_text("utf-8")))
+        if refused := refused_in(self._shown_log()):
+            return refused
         where = str(self.site.inventory) + (f", limit {self.limit!r}" if self.limit else "")
         return (Finding(where, "an inventory with switches to reach", trouble),)
 
@@ -341,6 +353,13 @@ def _gather(
     failed = any(outcome.failed and outcome.fault is not Fault.STOPPED for outcome in outcomes)
     stopped = files.stop.exists() and status != 0 and not failed
     return Outcomes(switches, outcomes, reached=reached, stopped=stopped, error="" if failed or stopped else trouble)
+
+
+def refused_in(said: str) -> tuple[Finding, ...]:
+    """Return the findings for which our inventory plugin refused a fabric file, by Ansible's output."""
+    refused = _REFUSED.search(said)
+    found = [_FINDING.fullmatch(line.strip()) for line in refused[1].splitlines()] if refused else []
+    return tuple(Finding(*each.groups()) for each in found if each)
 
 
 def trouble_in(said: str) -> str:

@@ -23,6 +23,11 @@ def fabric_path(inventory: Path) -> Path:
     payload = inventory / "tagloom.yml" if inventory.is_dir() else inventory
     named = read_yaml(payload, "an inventory of tagloom's")
     name = named.get("fabric", "fabric.yml") if isinstance(named, dict) else "fabric.yml"
-    path = payload.parent / str(name)
+    return fabric_beside(payload.parent, str(name))
+
+
+def fabric_beside(folder: Path, name: str) -> Path:
+    """Return the fabric file that an inventory in a directory names, without the directory where it only leads back."""
+    path = folder / name
     plain = Path(os.path.normpath(path))  # inventory/../fabric.yml is fabric.yml, unless inventory is a link
     return plain if plain.exists() and path.exists() and plain.samefile(path) else path
