@@ -11,6 +11,8 @@ from tagloom.apply.run_states import Move
 from tagloom.cli import main
 from tagloom.operate.replacing import build_applied
 from tagloom.operate.running import REQUESTED_DIGEST, build_digest
+from tagloom.operate.status import recorded
+from tagloom.platforms.port_names import link_name
 
 pytestmark = pytest.mark.kernel
 
@@ -229,3 +231,17 @@ def test_what_to_type_next_leads_beside_the_build_that_runs(here, run):
 def test_from_scratch_goes_with_no_build_to_follow(answer):
     status, page = answer("plan", "f.yml", "-o", "next", "--from-scratch", "--keep", "build")
     assert (status, [each["where"] for each in page["findings"]]) == (2, ["--from-scratch"])
+
+
+def test_links_that_a_run_has_yet_to_open_are_not_dead(here, run):
+    assert run("plan", "f.yml", "--off", "s0:g1", "-o", "night")[0] == 0
+    assert run("rollout", "night", "build", "-o", "change")[0] == 0
+    journal = Journal(here / "inventory" / "runs" / "journal.db")
+    what = {"fabric": "ring", "source": str(here / "change"), "command": "tagloom apply", "operator": "eve@desk"}
+    last = journal.begin(name="r2", kind="apply", waves=3, proven=True, order=here / "change", **what)
+    journal.begin_wave(last.id, 1)
+    journal.move(last.id, Move.FAIL)
+    known = recorded(here / "inventory" / "runs")
+    assert [link_name(known.fabric, i) for i in known.opening] == ["s3:g3 - s0:g1"]
+    journal.move(last.id, Move.LEAVE)
+    assert recorded(here / "inventory" / "runs").opening == frozenset()

@@ -52,6 +52,7 @@ class Recorded:
     applied     the run that brought what switches hold, with its fabric and state; None where none did
     build       where the files of its build are: where they were applied from, else the run's own copy
     repaired    whether that was a repair
+    opening     of a run that is not finished, its links that were shut before it: they need not be open yet
     locked_by   who works on the switches now, "" for nobody
     armed       the change that is to be confirmed, else taken back
     reloads     the switches that are told to reload from what they have saved, and were not told otherwise since
@@ -62,6 +63,7 @@ class Recorded:
     fabric: Fabric | None = None
     state: FabricState = field(default_factory=dict)
     repaired: bool = False
+    opening: frozenset[int] = frozenset()
     locked_by: str = ""
     clock: ClockDocument | None = None
     armed: Confirmation | None = None
@@ -119,8 +121,24 @@ def recorded(home: Path) -> Recorded:
         build = build_of(order)
         fabric = read_fabric(fabric_file(build))
         state, _ = parse(fabric, read_texts(fabric, build / "configs"))
+        opening = _opening(order, fabric) if applied.unfinished else frozenset()
     files, repaired = applied_place(journal, applied, home), is_repair(applied, home)
-    return replace(reported, fabric=fabric, state=state, repaired=repaired, build=files)
+    return replace(reported, fabric=fabric, state=state, repaired=repaired, build=files, opening=opening)
+
+
+def _opening(order: Path, fabric: Fabric) -> frozenset[int]:
+    """Return the links of a run's target, by index, that were shut at an end before its first wave."""
+    if not (order / "before").is_dir():
+        return frozenset()
+    whole = read_fabric(fabric_file(order))
+    before, _ = parse(whole, read_texts(whole, order / "before"))
+    shut = {(name, port + 1) for name, held in before.items() for port, up in enumerate(held.enabled) if not up}
+    names = [switch.name for switch in fabric.switches]
+    return frozenset(
+        i
+        for i, link in enumerate(fabric.links)
+        if any({(names[link.a], a), (names[link.b], b)} & shut for a, b in link.cables)
+    )
 
 
 def sent_log(home: Path, most: int) -> list[dict[str, Any]]:
@@ -209,6 +227,7 @@ def look(known: Recorded, whole: Fabric, poll: Poll, site: Site) -> Look:
     before = DeadParts(frozenset(i for i, link in enumerate(runs.links) if link.dead), left_out)
     seen = poll(every)
     dead = observe.dead_parts(every, seen, before)
+    dead = replace(dead, links=dead.links - known.opening)
     silent = {name for name, shown in seen.items() if shown.error}
     findings: tuple[Finding, ...] = ()
     if known.state:
