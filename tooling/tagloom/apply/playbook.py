@@ -40,6 +40,8 @@ _REFUSED = re.compile(
     r"Failed to parse (?:inventory|\S+) with '?tagloom'? plugin: (.+?)\n(?:\n|\[WARNING\])", re.DOTALL
 )
 _FINDING = re.compile(r"(.+?): expected (.+), actual (.*)")
+# Ansible's words for a vault without its password, and with another.
+_VAULT = re.compile(r"(?P<other>Decryption failed)|no vault secrets found")
 
 
 class Ansible:
@@ -247,6 +249,9 @@ class Ansible:
             return tuple(Finding(**each) for each in json.loads(files.findings.read_text("utf-8")))
         if refused := refused_in(self._shown_log()):
             return refused
+        if locked := _VAULT.search(trouble):
+            rule = "the password of its vault (--ask-vault-pass, --vault-password-file or ANSIBLE_VAULT_PASSWORD_FILE)"
+            return (Finding(str(self.site.inventory), rule, "another" if locked["other"] else "none"),)
         where = str(self.site.inventory) + (f", limit {self.limit!r}" if self.limit else "")
         return (Finding(where, "an inventory with switches to reach", trouble),)
 

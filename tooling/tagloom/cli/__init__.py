@@ -35,6 +35,7 @@ from tagloom.cli import (
 from tagloom.cli.applying import pushed_payload
 from tagloom.cli.pages import command_in, pages_for
 from tagloom.cli.screen import BAD_INPUT, DEVICE_FAILED, NO, Screen, close_streams, open_streams
+from tagloom.cli.vault import vault_password
 from tagloom.cli.words import Commands, Parser, SectionedHelp, described, docs_command, page_of
 from tagloom.errors import DeviceError, Finding, InputError, PlanError, TagloomError
 from tagloom.storage.outputs import check_outputs
@@ -114,7 +115,7 @@ def _run(words: list[str]) -> int:  # noqa: PLR0911 - an exit status for each ki
         run: Callable[[argparse.Namespace, Screen], int] = args.run
         if not getattr(args, "gathered", True):
             check_outputs(*getattr(args, "outputs", ()), force=args.force)
-        with interrupts.unwrapped():
+        with vault_password(args), interrupts.unwrapped():
             return _answered(run(args, screen), command, screen)
     except InputError as error:
         pages = pages_for(error.findings, command, args)

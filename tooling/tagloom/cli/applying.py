@@ -23,6 +23,7 @@ from tagloom.cli.inputs import (
     windows_of,
 )
 from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO, Screen
+from tagloom.cli.vault import add_vault_words
 from tagloom.cli.words import Commands, Parser
 from tagloom.errors import Finding, InputError
 
@@ -280,7 +281,8 @@ def _show_result(
     waves = max(outcomes.waves, 1)
     shown = replace(outcomes, outcomes=tuple(o for o in outcomes.outcomes if o.fault is not Fault.DRIFT))
     verb = "resume" if getattr(args, "resume", False) else args.command
-    screen.say(*terminal.outcome_lines(shown, checked=checked, waves=waves, verb=verb))
+    nothing = not checked and (result.refused or (drifted and not outcomes.changed))
+    screen.say(*terminal.outcome_lines(shown, checked=checked, waves=waves, verb=verb, nothing_sent=nothing))
     screen.say(*(line for remark in result.remarks for line in terminal.row("remark", remark)))
     if drifted:
         screen.say(*terminal.drift_lines(result.drift))
@@ -300,7 +302,7 @@ def _show_result(
         screen.say(*terminal.row("next", again))
     elif resume:
         screen.say(f"next      {resume}", f"          or {_next_words(args, 'rollback')}")
-    payload = {**result.to_json(), "resume_with": resume, "next": "", "advice": _advice(result, resume)}
+    payload = {**result.to_json(checked=checked), "resume_with": resume, "next": "", "advice": _advice(result, resume)}
     silent = _silent(result)
     if silent and len(silent) == len({o.switch for o in outcomes.outcomes}):
         payload["next"] = _where_none_answers(args)
@@ -414,6 +416,7 @@ def add(commands: Commands) -> None:
     site.add_argument(
         "-i", "--inventory", type=Path, metavar="INVENTORY", help=f"Ansible inventory (default {LAB}, where a lab runs)"
     )
+    add_vault_words(site)
     failing = Parser(add_help=False)
     failing.add_argument(
         "--on-failure",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tagloom.cli.inputs import Findings, folder_of, inventory_of, logins_of, site_of
 from tagloom.cli.screen import GOOD
+from tagloom.cli.vault import add_vault_words
 from tagloom.errors import DeviceError, Finding, InputError
 from tagloom.units import split_address
 
@@ -470,6 +471,7 @@ def add(commands: Commands) -> None:
     bootstrap.add_argument(
         "-i", "--inventory", type=Path, metavar="INVENTORY", help="who logs in (default: beside the fabric file)"
     )
+    add_vault_words(bootstrap)
     bootstrap.add_argument(
         "--network", required=True, metavar="NET", help="required: the switches' own network, such as 192.0.2.0/24"
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tagloom.cli.bootstrapping import check_line, login_of, logins, name_console, open_stream, snmp_given, typed_lines
 from tagloom.cli.inputs import LAB, Findings, site_of
 from tagloom.cli.screen import DEVICE_FAILED, GOOD
+from tagloom.cli.vault import add_vault_words
 from tagloom.errors import DeviceError, Finding, InputError
 
 if TYPE_CHECKING:
@@ -197,6 +198,7 @@ def add(commands: Commands) -> None:
     record.add_argument(
         "-i", "--inventory", type=Path, metavar="INVENTORY", help=f"Ansible inventory (default {LAB}, where a lab runs)"
     )
+    add_vault_words(record)
     record.add_argument(
         "--try", action="store_true", dest="try_lines", help="type lines too, on free --ports and --vlans; undo them"
     )

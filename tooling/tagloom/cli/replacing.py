@@ -31,6 +31,7 @@ from tagloom.cli.bootstrapping import (
 )
 from tagloom.cli.inputs import LAB, Findings, add_window_option, inventory_words, site_of, windows_of
 from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO, Screen
+from tagloom.cli.vault import add_vault_words
 from tagloom.errors import DeviceError, Finding, InputError, PlanError
 
 if TYPE_CHECKING:
@@ -380,6 +381,7 @@ def add(commands: Commands) -> None:
     command.add_argument(
         "-i", "--inventory", type=Path, metavar="INVENTORY", help=f"Ansible inventory (default {LAB}, where a lab runs)"
     )
+    add_vault_words(command)
     command.add_argument("--check", action="store_true", help="look at the box and show what would be done")
     command.add_argument("--diff", action="store_true", help="show each switch's change as a diff of its configuration")
     add_window_option(command)

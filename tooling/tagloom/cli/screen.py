@@ -111,16 +111,21 @@ class Screen:
 
     @contextmanager
     def progress(self, what: str) -> Iterator[Callable[[int, int], None]]:
-        """Show how far something is: a bar on a terminal, a line now and then elsewhere."""
+        """Show how far something is: a bar on a terminal, a line now and then elsewhere, and one at its end."""
         if self.plain or not sys.stderr.isatty():
             self._spoken = time.monotonic()
+            reached, shown = 0, -1
 
             def note(done: int, of: int) -> None:
+                nonlocal reached, shown
+                reached = done
                 if time.monotonic() - self._spoken > REMARK_SECONDS:
-                    self._spoken = time.monotonic()
+                    self._spoken, shown = time.monotonic(), done
                     self.remark(f"{what}: {done} of {of}")
 
             yield note
+            if 0 <= shown < reached:
+                self.remark(f"{what}: {reached} of {reached}")
             return
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from tagloom.cli.inputs import LAB
 from tagloom.cli.mistakes import finding_of
+from tagloom.cli.vault import add_vault_words
 from tagloom.errors import InputError
 
 if TYPE_CHECKING:
@@ -244,6 +245,7 @@ def snmp_words() -> Parser:
     snmp.add_argument(
         "-i", "--inventory", type=Path, metavar="INVENTORY", help=f"inventory (default {LAB}, where a lab runs)"
     )
+    add_vault_words(snmp)
     return snmp
 
 

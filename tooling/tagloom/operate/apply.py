@@ -87,7 +87,8 @@ class ApplyOptions:
 class Result:
     """What became of an apply: outcomes, its run (None where nothing was begun), what drifted, remarks.
 
-    `interrupted` says which pairs the change cuts off, `refused` that it was not begun because nobody allowed that;
+    `interrupted` says which pairs the change cuts off, `refused` that it was not begun because nobody allowed that, or
+    that a check found that it would not be;
     `pruned` are the memberships in VLANs of others that it takes from links, by switch as (VLAN, port). `confirmation`
     is that which the change waited for, None where nobody asked for one. `way` is None where nothing is to change.
     """
@@ -108,8 +109,8 @@ class Result:
         begun = not self.drift and not self.refused
         return self.outcomes.good and begun and (self.run is None or self.run.state in {DONE, UNDONE})
 
-    def to_json(self) -> dict[str, Any]:
-        """Return it with the keys of the command line."""
+    def to_json(self, *, checked: bool = False) -> dict[str, Any]:
+        """Return it with the keys of the command line: `pending` says whether something is, or would be, sent yet."""
         payload = self.outcomes.to_json() | {"remarks": list(self.remarks)}
         payload |= {"run": "", "kind": "", "state": "unchanged", "wave": 0}
         payload |= {k: v for k, v in self.run.to_json().items() if k != "waves"} if self.run else {}
@@ -118,6 +119,7 @@ class Result:
         payload["own_lines"] = {o.switch: list(o.own_lines) for o in self.outcomes.outcomes if o.own_lines}
         payload["confirmation"] = self.confirmation.to_json() if self.confirmation else None
         payload |= {"strategy": self.way.strategy if self.way else ""}
+        payload["pending"] = bool(self.outcomes.changed) if checked else not self.good
         payload |= {"rollback_possible": self.way.returns if self.way else None}
         return payload | self.interrupted.to_json()
 
@@ -197,7 +199,7 @@ def look_and_apply(
     if alone is not None:
         result, first = alone
         if check:
-            return _with_own_lines(replace(result, refused=False))
+            return _with_own_lines(result)
         if result.refused:
             return replace(result, outcomes=found.unsent())
         if result.drift:
@@ -253,7 +255,7 @@ def _pruned_alone(
     led = found.retarget(fabric, after, context.site.share / "templates")
     result = preview(context, prepared, waves.Survey(led, pruned, after), options)
     cells = first.sequence.pruned
-    refused = not result.drift and not _consented(result.interrupted, options)
+    refused = not result.drift and not consented(result.interrupted, options)
     outcomes = replace(result.outcomes, waves=result.outcomes.waves + 1)
     remarks = (*result.remarks, *pruned_names(fabric, cells))
     if assumed:
@@ -345,7 +347,7 @@ def apply_new(
     cells, way = prepared.sequence.pruned, _way_of(prepared.sequence, found.read, after)
     remarks = (*remarks, *pruned_names(prepared.fabric, cells))
     cut = _interrupted(prepared.sequence, found, after, no_way)
-    if not _consented(cut, options):
+    if not consented(cut, options):
         return Result(found.unsent(), remarks=remarks, interrupted=cut, refused=True, pruned=cells, way=way)
     if options.confirm_seconds and not prepared.sequence.states:
         raise not_to_be_confirmed(_AT_ONCE)
@@ -422,7 +424,7 @@ def _between(sequence: WaveSequence, read: FabricState) -> tuple[list[FabricStat
     return states, sum(sequence.drains) + SESSION_SECONDS * sequence.waves
 
 
-def _consented(cut: Interrupted, options: ApplyOptions) -> bool:
+def consented(cut: Interrupted, options: ApplyOptions) -> bool:
     """Return whether a change may begin: proven waves that pause hosts ask for a drain, all else for an interrupt."""
     return cut.hitless or options.allow_interrupt or (options.allow_drain and cut.needs == "drain")
 
@@ -466,7 +468,8 @@ def preview(context: ApplyContext, prepared: PreparedChange, found: Survey, opti
         waves.plan_onward(sequence, waves.locate_switches(sequence, 1, found), 1)
         remarks = (*remarks, *pruned_names(sequence.fabric, sequence.pruned))
         cut, way = _interrupted(sequence, found, found.wanted), _way_of(sequence, found.read, found.wanted)
-        return Result(found.outcomes, remarks=remarks, interrupted=cut, pruned=sequence.pruned, way=way)
+        said = {"remarks": remarks, "interrupted": cut, "pruned": sequence.pruned, "way": way}
+        return Result(found.outcomes, refused=not consented(cut, options), **said)  # type: ignore[arg-type]  # its own keywords
     if drifted:
         remarks = (*remarks, *_drift_remarks(options, findings))
     prepared, after = _resolve_target(context, prepared, found, drifted, options)
@@ -483,7 +486,8 @@ def preview(context: ApplyContext, prepared: PreparedChange, found: Survey, opti
     cut, cells = _interrupted(ordered.sequence, found, after, no_way), ordered.sequence.pruned
     remarks = (*remarks, *pruned_names(ordered.fabric, cells))
     outcomes, way = replace(outcomes, waves=ordered.sequence.waves), _way_of(ordered.sequence, found.read, after)
-    return Result(outcomes, remarks=remarks, interrupted=cut, pruned=cells, way=way)
+    refused = not consented(cut, options)
+    return Result(outcomes, remarks=remarks, interrupted=cut, refused=refused, pruned=cells, way=way)
 
 
 def _resolve_target(
@@ -855,13 +859,11 @@ def _resume(
         found = look(context, sequence, 1, on_progress)
         on_found(found)
         cut = _interrupted(sequence, found, found.wanted)
+        allowed = consented(cut, options) or (sequence.directory / waves.ALLOWED).exists()
+        refused = run.kind != own_lines.KIND and not allowed
         if check:
-            return Result(found.outcomes, run, interrupted=cut)
-        if (
-            run.kind != own_lines.KIND
-            and not _consented(cut, options)
-            and not (sequence.directory / waves.ALLOWED).exists()
-        ):
+            return Result(found.outcomes, run, interrupted=cut, refused=refused)
+        if refused:
             return Result(found.unsent(), run, interrupted=cut, refused=True)
         _announce(context, sequence.directory, cut)
         outcomes = context.push(run, sequence, on_progress=on_progress)
@@ -967,9 +969,10 @@ def rollback(
     left = (*left, *_counted_dead(sequence.fabric, cut))
     if check:
         led = found.retarget(sequence.fabric, way.states[-1], context.site.share / "templates")
-        remark = "each state on the way back is proven from what was read"
-        return Result(replace(led, waves=way.waves), run, remarks=(remark, *left), interrupted=cut)
-    if not _consented(cut, options):
+        remarks = ("each state on the way back is proven from what was read", *left)
+        refused = not consented(cut, options)
+        return Result(replace(led, waves=way.waves), run, remarks=remarks, interrupted=cut, refused=refused)
+    if not consented(cut, options):
         return Result(found.unsent(), run, remarks=left, interrupted=cut, refused=True)
     _announce(context, directory, cut)
     back, own = context.begin(way, "rollback", run.source, save=progress.unsaved, undoes=run)

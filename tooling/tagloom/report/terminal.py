@@ -739,8 +739,10 @@ def change_line(switch: str, diff: str) -> str:
     return f"{switch:<{LABEL}}{sizes:<12}{'; '.join(parts)}"[:WIDTH].rstrip()
 
 
-def outcome_lines(outcomes: Outcomes, *, checked: bool, waves: int = 1, verb: str = "apply") -> list[str]:
-    """Return the outcome of every switch, failures first with their line."""
+def outcome_lines(
+    outcomes: Outcomes, *, checked: bool, waves: int = 1, verb: str = "apply", nothing_sent: bool = False
+) -> list[str]:
+    """Return the outcome of every switch, failures first with their line; of a refusal, that `nothing_sent`."""
     lines: list[str] = []
     for outcome in outcomes.outcomes:
         if outcome.failed:
@@ -763,6 +765,7 @@ def outcome_lines(outcomes: Outcomes, *, checked: bool, waves: int = 1, verb: st
     of_waves = f" up to wave {outcomes.reached} of {waves}" if short else f" in {count(waves, 'wave')}"
     of_waves = of_waves if outcomes.changed else ""
     text = f"{changed} {count(len(outcomes.changed), 'switch')}{of_waves}, {len(outcomes.unchanged)} unchanged"
+    text = "nothing was sent" if nothing_sent else text
     if outcomes.failed:
         text += f", {len(outcomes.failed)} FAILED"
     lines += row(verb, f"{text}, {outcomes.seconds:.1f} s")
