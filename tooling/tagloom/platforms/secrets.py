@@ -134,7 +134,7 @@ _SELF_EVIDENT = re.compile(
     r"|\bidentity=[\"']?\w{1,20}:\d:\w{1,300}:(?P<identity>[^\s\"'\\]{1,300})"
     r"|/bot(?P<bot>\d{1,20}:[\w-]{1,100})"
     r"|\b(?:sshpass|mysql\w*)\b[^\n|;]{0,200}?\s-p(?P<attached>[^\s-]\S{0,200})|\s-U[ ]+\S{1,100}%(?P<share>\S{1,200})"
-    r"|\b(?:EAP|XAUTH|NTLM)[ ]+(?P<quoted>[\"'][^\"'\n]{1,200}[\"'])"
+    r"|\b(?:EAP|XAUTH)[ ]+(?P<quoted>[\"'][^\"'\n]{1,200}[\"'])"
     r"|:(?:local|global|set)[ ]+\w{0,40}(?:pw|pass|secret|key|token|psk)\w{0,40}[ ]+\\?[\"']?"
     r"(?P<variable>[^\s\"'\\;]{1,200})"
     r"|<(?:\w{1,40}:)?[\w-]{0,40}(?:password|passphrase|secret|key|community)[\w-]{0,40}>(?P<element>[^<]{1,400})<",
@@ -187,8 +187,8 @@ _HINTS = (
     *("pas", "pw", "key", "sec", "com", "psk", "phrase", "ciph", "encrypt", "auth", "credential", "digest"),
     *("priv", "md5", "sha", "securityname", "cak", "ckn", "aead", "enc", "token", "snmp", "trap", "sink", "com2sec"),
     *("radius", "tac", "proxy", "usmuser", "curl", "bearer", "basic", "echo", "printf"),
-    *("pin", "puk", "otp", "identity", "/bot", "cookie", "docker", "racadm", "ldap", "redis", "ipmi", "mysql", " -u "),
-    *("xauth", "eap", "ntlm", "createuser", "useradd", "usermod", "certificate", "----", "%", "$", "://"),
+    *("pin", "puk", "otp", "identity", "/bot", "cookie", "eap", " -"),
+    *("createuser", "useradd", "usermod", "certificate", "----", "%", "$", "://"),
 )
 
 
