@@ -340,7 +340,7 @@ ANNOUNCED = [
     (b"\x90\0", None, "PowerConnect 5448", "g3", True, "announces Other and access point, not Bridge"),
     (b"\x04\0", b"\x24\0", "PowerConnect 5448", "g3", False, ""),
     (b"\x10\0", b"\x30\0", "Aruba AP", "x", False, ""),
-    (b"\x01\0", b"\x29\0", PVE, "swp3", False, ""),
+    *((b"\x01\0", b"\x29\0", words, "swp3", False, "") for words in (PVE, "Linux test switch", "OpenWrt 23.05")),
 ]
 
 

@@ -34,10 +34,10 @@ _HOST_SYSTEM = re.compile(
     r"|GNU/Linux|-pve\b|\bESXi\b",
     re.IGNORECASE,
 )
-# Systems of switches that are Linux or BSD below.
-_SWITCH_SYSTEM = re.compile(
-    r"Cumulus|SONiC|OpenWrt|DENT OS|DentOS|PicOS|OcNOS|RouterOS|switchdev|\bswitch\b|\bEOS\b", re.IGNORECASE
-)
+# Systems of switches that are Linux or BSD below; a machine of other kinds may call itself by the last two words.
+_NAMES_OF_SWITCH_SYSTEMS = r"Cumulus|SONiC|DENT OS|DentOS|PicOS|OcNOS|RouterOS|switchdev|\bEOS\b"
+_NAMED_SWITCH_SYSTEM = re.compile(_NAMES_OF_SWITCH_SYSTEMS, re.IGNORECASE)
+_SWITCH_SYSTEM = re.compile(rf"{_NAMES_OF_SWITCH_SYSTEMS}|OpenWrt|\bswitch\b", re.IGNORECASE)
 _HOST_PORT = re.compile(
     r"(?:eth\d+|em\d+|en[opsx][0-9a-z]+|enP?\d+\w*|p\d+p\d+\w*|bond\d+|team\d+|vmbr\d+|virbr\d+|docker\d+|br\d+|br-\w+|veth\w+|tap\w+|wlan\d+|vmnic\d+|igb\d+|ix\d+|bge\d+|ib\w+"
     r"|NIC\W?.{0,40}|iDRAC.{0,40}|iLO.{0,40}|BMC.{0,40}|Ethernet \d+|Local Area Connection.{0,20})",
@@ -83,7 +83,8 @@ def _without_bridge(neighbour: Neighbour, enabled: bytes, able: int) -> tuple[bo
     if not on:
         return _looks_like_switch(neighbour), f"its capabilities ({enabled.hex(' ')}) are none of LLDP-MIB"
     announced = " and ".join(name for bit, name in _OTHERS.items() if on & bit)
-    if not (on & _TELEPHONE or system) and _is_switch_system(neighbour):
+    known = _NAMED_SWITCH_SYSTEM if on & _STATION else _SWITCH_SYSTEM
+    if not (on & _TELEPHONE or system) and (known.search(neighbour.description) or _is_of_a_model(neighbour)):
         return True, f"it announces {announced}, not Bridge, but {_described(neighbour)}"
     if not on & ~_VAGUE:
         return _looks_like_switch(neighbour), f"it announces {announced} alone"
@@ -101,10 +102,10 @@ def _is_host_system(neighbour: Neighbour) -> bool:
     return all(platforms.load(model).is_shell for model in by_text(words).models)
 
 
-def _is_switch_system(neighbour: Neighbour) -> bool:
-    words = neighbour.description
-    models = by_text(words).models if words else ()
-    return bool(_SWITCH_SYSTEM.search(words)) or not all(platforms.load(model).is_shell for model in models)
+def _is_of_a_model(neighbour: Neighbour) -> bool:
+    """Return whether a station describes itself as a model of switches that is no machine with a shell."""
+    models = by_text(neighbour.description).models if neighbour.description else ()
+    return not all(platforms.load(model).is_shell for model in models)
 
 
 def _is_host_port(neighbour: Neighbour) -> bool:
