@@ -311,6 +311,8 @@ def test_the_command_knows_every_reader():
         "<network>\n<host mac='00:1e:c9:00:00:0a' name='h0' ip='192.0.2.10'/>\n</network>\n",
         "h0,00:1e:c9:00:00:0a\n",
         "System: h0\nInterface: eth0\nMAC Address: 00:1e:c9:00:00:0a\n",
+        "192.0.2.10 h0 00:1e:c9:00:00:0a\n",
+        "IP Address   MAC Address         Hostname\n192.0.2.10   00:1e:c9:00:00:0a   h0\n",
         "",
         "What is this?\n",
     ],

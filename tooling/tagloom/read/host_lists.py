@@ -47,6 +47,7 @@ _TITLES = {
 NO_LIST = "no list that tagloom reads"
 MOST_FILES = 100_000  # in a directory of facts
 _MAC = r"[0-9A-Fa-f]{1,2}(?:[:-][0-9A-Fa-f]{1,2}){5}"
+_INTERFACE = r"(?:e(?:th|n|m|np)|p\d|bond|team|br|vm|vlan|wl|ib|veth|tap|docker|swp|lan)[\w.@-]*"
 _HEADING = r"(?:MAC|Hardware|HW|Physical)[ \t]*Addr(?:ess)?\b"
 # What tells a kind of list, in this order: none of them stands in a list of another kind.
 _SIGNS = (
@@ -62,10 +63,10 @@ _SIGNS = (
     ("arp", r"\bHW ?(?:address|type)\b|^[\da-fA-F.:]+[ \t]+dev[ \t]|^Internet[ \t]+[\d.]+[ \t].*[ \t]ARPA\b"),
     ("arp", rf"^[ \t]*[\da-fA-F.:]+[ \t]+{_MAC}[ \t]+(?:dynamic|static)\b"),
     # of routers and switches: an address, and a MAC address behind it (Junos: before it)
-    ("arp", rf"(?i)^[ \t]*(?:No\.?[ \t]+)?(?:(?:IP|Internet)[ \t]*)?Address[ \t].*[ \t]{_HEADING}"),
+    ("arp", rf"(?i)^(?!.*host[ _-]?name)[ \t]*(?:No\.?[ \t]+)?(?:(?:IP|Internet)[ \t]*)?Address[ \t].*[ \t]{_HEADING}"),
     ("arp", rf"(?i)^{_HEADING}[ \t]+Address[ \t]"),
     ("arp", r"^[ \t]*\d+[ \t].*\baddress=[\d.]+[ \t]+mac-address="),  # RouterOS
-    ("arp", rf"^[\da-fA-F.:]+[ \t]+\S+[ \t]+{_MAC}[ \t]*$"),  # ip -br neigh
+    ("arp", rf"^[\da-fA-F.:]+[ \t]+{_INTERFACE}[ \t]+{_MAC}[ \t]*$"),  # ip -br neigh
     ("arp", r"^[ \t]*[\w-]+[ \t]+[\d.]+[ \t]+(?:[\da-fA-F]{4}\.){2}[\da-fA-F]{4}[ \t]+(?:\d+|-|alias)[ \t]*$"),  # ASA
     ("ethers", rf"^[ \t]*{_MAC}[ \t]+[^\s,]+[ \t]*(?:#.*)?$"),
     ("ansible", r"(?:^|[\s{,\"'])(?:_meta|hosts|children|default_ipv4|ansible_\w+)[\"']?[ \t]*:"),
