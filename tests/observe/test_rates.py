@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tagloom.observe import rates
+from tagloom.observe.counted import counted
 from tagloom.records.observation import Counters, Observation
 
 GIGABIT = 10**9
@@ -88,3 +89,13 @@ def test_a_reading_that_is_missing_gives_no_rate_and_says_so(before, after, why)
 def test_a_port_without_counters_is_left_out():
     assert rate(seen(0, 0, None), seen(10, 10, 5)) is None
     assert rates(seen(0, 0, 1, speed=None), seen(10, 10, 5, speed=None)).ports[0].utilisation is None
+
+
+def test_bytes_of_a_port_that_gave_no_rate_for_a_while_are_remarked():
+    """Cleared between the first two of three readings: what came after stands for the whole time."""
+    shots = [{"s0": each} for each in (seen(0, 0, 10**12), seen(10, 10, 5), seen(20, 20, 1005))]
+    found = counted(shots, "here")
+    assert found.carried["s0", 1] == (2000.0, 0.0)
+    assert len(found.remarks) == 1
+    assert "the ports s0:g1 gave no rates" in found.remarks[0]
+    assert counted(shots[1:], "here").remarks == ()
