@@ -24,6 +24,7 @@ from tagloom.lab import process
 from tagloom.operate.backup import DailyBackups
 from tagloom.platforms.secrets import scrub
 from tagloom.read import read_fabric
+from tagloom.read.build_directory import read_texts
 from waiting import until
 
 pytestmark = pytest.mark.slow
@@ -69,6 +70,35 @@ def test_what_runs_since_when_and_by_whom(terminal):
     files = sorted(terminal.runs.iterdir())
     look(terminal, expect=0)
     assert sorted(terminal.runs.iterdir()) == files, "a look leaves nothing behind"
+
+
+@pytest.mark.parametrize("lost", ["changed", "removed"])
+def test_what_was_applied_is_found_after_its_directory_was_lost(terminal, lost):
+    build, copy = terminal.home / "b", terminal.home / "copy"
+    shutil.copytree(build, copy)
+    try:
+        if lost == "removed":
+            shutil.rmtree(build)
+        else:
+            terminal("plan", "f.yml", "-o", "b", expect=2)
+            terminal("plan", "f.yml", "-o", "b", "--off", "s0:g1", "--force")
+        page = look(terminal, expect=0)
+        assert (page["source"], page["source_state"]) == (str(build), lost)
+        kept = terminal.home / page["build"]
+        assert read_texts(read_fabric(copy / "fabric.yml"), kept / "configs") == read_texts(
+            read_fabric(copy / "fabric.yml"), copy / "configs"
+        )
+        planned = terminal.answer("plan", "f.yml", "-o", "next")
+        assert (Path(planned["previous"]).resolve(), planned["previous_use"]) == (kept.resolve(), "ids")
+        process.fault(terminal.rack, "s0", "cable", port="g3")
+        process.fault(terminal.rack, "s0", "cable", port="g4")
+        assert terminal.answer("repair")["pairs_restored"] > 0
+        process.mend(terminal.rack)
+        terminal("repair", "--hold", "0s")
+        assert look(terminal, expect=0)["findings"] == []
+    finally:
+        shutil.rmtree(build, ignore_errors=True)
+        copy.rename(build)
 
 
 def test_a_path_is_that_of_what_runs_unless_a_build_is_named(terminal):
