@@ -1,5 +1,6 @@
 """A plan follows the build that runs by the journal, and no command loses its files."""
 
+import argparse
 import contextlib
 import json
 import shutil
@@ -9,6 +10,7 @@ import pytest
 from tagloom.apply.journal import Journal
 from tagloom.apply.run_states import Move
 from tagloom.cli import main
+from tagloom.cli.applying import source_of
 from tagloom.operate.replacing import build_applied
 from tagloom.operate.running import REQUESTED_DIGEST, build_digest
 from tagloom.operate.status import recorded
@@ -245,3 +247,11 @@ def test_links_that_a_run_has_yet_to_open_are_not_dead(here, run):
     assert [link_name(known.fabric, i) for i in known.opening] == ["s3:g3 - s0:g1"]
     journal.move(last.id, Move.LEAVE)
     assert recorded(here / "inventory" / "runs").opening == frozenset()
+
+
+def test_advice_names_the_copy_of_a_run_whose_directory_is_gone(here):
+    (run,) = Journal(here / "inventory" / "runs" / "journal.db").runs()
+    args = argparse.Namespace(inventory=here / "inventory")
+    assert source_of(args, run) == here / "build"
+    shutil.rmtree(here / "build")
+    assert source_of(args, run) == here / "inventory" / "runs" / "r1-apply" / "order"

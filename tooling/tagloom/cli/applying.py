@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from tagloom.apply.journal import Run
     from tagloom.apply.outcomes import Outcomes
     from tagloom.apply.playbook import Ansible
     from tagloom.apply.site import Site
@@ -302,7 +303,12 @@ def _show_result(
         screen.say(*terminal.row("next", again))
     elif resume:
         screen.say(f"next      {resume}", f"          or {_next_words(args, 'rollback')}")
-    payload = {**result.to_json(checked=checked), "resume_with": resume, "next": "", "advice": _advice(result, resume)}
+    payload = {
+        **result.to_json(checked=checked),
+        "resume_with": resume,
+        "next": "",
+        "advice": _advice(args, result, resume),
+    }
     silent = _silent(result)
     if silent and len(silent) == len({o.switch for o in outcomes.outcomes}):
         payload["next"] = _where_none_answers(args)
@@ -344,13 +350,22 @@ def _where_none_answers(args: argparse.Namespace) -> str:
 
 def _where_dead(args: argparse.Namespace, result: Any, silent: Sequence[str]) -> str:
     """Return the command that goes on without the switches that did not answer, "" where there is none."""
-    source = Path(result.run.source) if result.run is not None else args.build
+    source = source_of(args, result.run) if result.run is not None else args.build
     if not silent or source is None:
         return ""
     source = source / "build" if (source / "rollout.json").exists() else source
     words = [f"apply {source}", *_parts(args), *(f"--without {name}" for name in silent)]
     over = " --drift overwrite" if result.run is not None and result.run.unfinished else ""
     return _next_words(args, " ".join(words)) + over
+
+
+def source_of(args: argparse.Namespace, run: Run) -> Path:
+    """Return what a run brings to the switches: the directory that was named, or the run's own copy if that is gone."""
+    from tagloom.apply.abort import home_of
+    from tagloom.operate.running import own_copy
+
+    source = Path(run.source)
+    return source if source.exists() or run.kind != "apply" else own_copy(run, home_of(inventory_of(args)))
 
 
 def _parts(args: argparse.Namespace) -> list[str]:
@@ -379,7 +394,8 @@ def _again(args: argparse.Namespace, result: Any) -> str:
 
 def _over_drift(args: argparse.Namespace, run: Any) -> list[str]:
     """Return how to go on past what was changed by hand."""
-    anew = f"{_next_words(args, f'apply {run.source if run else args.build}')} --drift overwrite (or keep)"
+    source = source_of(args, run) if run else args.build
+    anew = f"{_next_words(args, f'apply {source}')} --drift overwrite (or keep)"
     if run is None:
         return [f"next      {anew}"]
     again = _next_words(args, "rollback" if args.command == "rollback" else "apply --resume")
@@ -387,12 +403,12 @@ def _over_drift(args: argparse.Namespace, run: Any) -> list[str]:
     return lines if not run.unfinished else [*lines, f"          or {anew}"]
 
 
-def _advice(result: Any, resume: str) -> list[str]:
+def _advice(args: argparse.Namespace, result: Any, resume: str) -> list[str]:
     """Return the options or commands any one of which leads on from a result, none where only hands do."""
     if result.drift and result.run is None:
         return [f"--drift {each}" for each in ("overwrite", "keep")]
     if result.drift:
-        source = result.run.source if result.run.unfinished else ""
+        source = source_of(args, result.run) if result.run.unfinished else ""
         return [f"apply {source} --drift {each}" for each in ("overwrite", "keep") if source]
     if result.refused:
         return [f"--allow {result.interrupted.needs}"]

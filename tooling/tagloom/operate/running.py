@@ -79,7 +79,7 @@ def applied_place(journal: Journal, run: Run, home: Path) -> Path:
 
     Raises InputError where the journal has no whole copy.
     """
-    source, order = build_of(Path(run.source)), _order(run, home)
+    source, order = build_of(Path(run.source)), own_copy(run, home)
     if not (order / REQUESTED_DIGEST).is_file() and not build_of(order).is_dir():
         try:
             order.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -89,7 +89,7 @@ def applied_place(journal: Journal, run: Run, home: Path) -> Path:
     return source if _is_as_applied(source, order) else build_of(order)
 
 
-def _order(run: Run, home: Path) -> Path:
+def own_copy(run: Run, home: Path) -> Path:
     """Return where a run's own copy of its waves is."""
     return home / f"{run.name}-{run.kind}" / "order"
 
