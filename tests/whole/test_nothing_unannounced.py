@@ -44,12 +44,15 @@ def test_a_first_push_finds_its_hitless_way_and_a_rollback_announces_the_way_bac
     before = process.configurations(terminal.rack)
     page = terminal.answer("apply", "b", "--check")
     assert (page["strategy"], page["rollback_possible"], *seen(page)) == ("greenfield", True, True, 0, 0, 0)
+    assert page["pending"]
     shown = " ".join(terminal("apply", "b", "--check").split())
     assert "spanning tree ends, and its failover with it" in shown
     assert shown.endswith("next tagloom apply b")
     process.traffic(terminal.rack, "start")
     page = terminal.answer("apply", "b")
     assert (page["changed"], page["strategy"], *seen(page)) == (ALL, "greenfield", True, 0, 0, 0)
+    assert (page["pending"], page["failover"]) == (False, "not running")
+    assert "failover  not running" in terminal("status", "--offline", expect=0)
     sent = process.traffic(terminal.rack, "report")
     process.traffic(terminal.rack, "stop")
     assert (sent["lost"], sent["storm"], sent["frames"] > 0) == (0, "", True)
@@ -78,17 +81,19 @@ def test_where_no_hitless_way_is_known_a_first_push_says_why_and_needs_to_be_all
     finally:
         settings.write_text(kept)
     terminal.type("s1", "interface ethernet g20", "switchport mode access", "exit", "no spanning-tree")
-    page = terminal.answer("apply", "b", "--check")
+    page = terminal.answer("apply", "b", "--check", expect=1)
     assert "a port or a switch is set otherwise" in page["no_hitless_way"]
+    assert page["refused"] == "pairs that work are cut off only with --allow interrupt"
     terminal.type("s1", "spanning-tree")
     process.restore(terminal.rack)
     settings.unlink()
     try:
-        shown = " ".join(terminal("apply", "b", "--check").split())
+        shown = " ".join(terminal("apply", "b", "--check", expect=1).split())
         assert "NOT hitless: 6 of 6 pairs interrupted, about " in shown
         assert "h0 -> h1" in shown
         assert "undo tagloom rollback does not take it back" in shown
         assert "next tagloom apply b --allow interrupt" in shown
+        assert "nothing was sent" in terminal("apply", "b", expect=1)
         page = terminal.answer("apply", "b", expect=1)
         assert (seen(page), page["advice"]) == ([False, 6, 0, 0], ["--allow interrupt"])
         assert (page["strategy"], page["rollback_possible"]) == ("in one go", False)

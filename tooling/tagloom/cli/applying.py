@@ -273,6 +273,7 @@ def _show_result(
     """Return what became of every switch, where the fabric stands, and what to type next."""
     from tagloom.apply.confirmations import CONFIRMED, WAITING
     from tagloom.apply.outcomes import Fault
+    from tagloom.operate.clock_document import failover_of, read_clock
     from tagloom.report import terminal
     from tagloom.report.status import confirmation_words
 
@@ -308,6 +309,7 @@ def _show_result(
         "resume_with": resume,
         "next": "",
         "advice": _advice(args, result, resume),
+        "failover": failover_of(read_clock(context.site.home)),
     }
     silent = _silent(result)
     if silent and len(silent) == len({o.switch for o in outcomes.outcomes}):

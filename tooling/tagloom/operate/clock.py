@@ -622,7 +622,7 @@ class TimetableController:
                     jobs,
                     coming[0][0] if coming else None,
                     *self._counts,
-                    self.repairs.status if self.repairs is not None else DeadStatus(),
+                    replace(self.repairs.status, mode=self.repairs.mode) if self.repairs is not None else DeadStatus(),
                     self._reweave_status(),
                     self._sight,
                 )

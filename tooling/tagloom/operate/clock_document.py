@@ -41,6 +41,16 @@ class ClockDocument:
         return self.host != socket.gethostname() or alive(self.pid)
 
 
+def failover_of(clock: ClockDocument | None) -> str:
+    """Return what moves paths around a failure: "armed" where tagloom run does, "proposes" where it writes the repair.
+
+    "not running" where nothing does: no run is at work, or one that looks for no failures or cannot see the fabric.
+    """
+    if clock is None or not clock.at_work or clock.status.look.error:
+        return "not running"
+    return {"auto": "armed", "propose": "proposes"}.get(clock.status.dead.mode, "not running")
+
+
 @contextmanager
 def written(home: Path, timetable: Path, show: Show) -> Iterator[Show]:
     """Return what shows a status by `show` and writes it for others, whole or not at all, until the context ends.

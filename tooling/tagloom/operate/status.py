@@ -21,7 +21,7 @@ from tagloom.apply.run_states import DONE, FAILED, INTERRUPTED, RUNNING
 from tagloom.apply.scheduled_reloads import ScheduledReloads
 from tagloom.apply.typed_lines import typed
 from tagloom.operate import prepare
-from tagloom.operate.clock_document import read_clock
+from tagloom.operate.clock_document import failover_of, read_clock
 from tagloom.operate.running import applied_place, is_repair
 from tagloom.platforms.port_names import link_name, port_name
 from tagloom.read import read_fabric
@@ -315,6 +315,7 @@ def status_page(fabric: str, known: Recorded, seen: Look | None) -> dict[str, An
         "unfinished": last is not None and last.unfinished,
         "locked_by": known.locked_by,
         "clock": _clock_payload(known.clock),
+        "failover": failover_of(known.clock),
         "looked": seen is not None,
         "dead_switches": list(shown.dead_switches),
         "dead_links": list(shown.dead_links),

@@ -150,7 +150,8 @@ class TimetableProgress:
 class DeadStatus:
     """The state of repair: dead parts, pairs cut off, repairs done and failed since the start.
 
-    `away` tells that something is dead, or that paths have not returned yet: link settings wait.
+    `away` tells that something is dead, or that paths have not returned yet: link settings wait. `mode` is auto where
+    failures are repaired, propose where repairs are only written, "" where nothing is looked for.
     """
 
     dead_links: int = 0
@@ -159,6 +160,7 @@ class DeadStatus:
     repairs: int = 0
     failures: int = 0
     away: bool = False
+    mode: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,13 @@ def ago(seconds: float) -> str:
     return "just now"
 
 
+FAILOVER = {
+    "armed": "armed: tagloom run moves paths around a failure",
+    "proposes": "tagloom run proposes repairs, and waits for their apply",
+    "not running": "not running: after a failure, tagloom repair moves paths, or tagloom run by itself",
+}
+
+
 def status_lines(payload: Mapping[str, Any], now: float) -> list[str]:
     """Return the lines of `tagloom status`; `now` is in seconds since the epoch."""
     lines = row("fabric", payload["fabric"])
@@ -55,6 +62,8 @@ def status_lines(payload: Mapping[str, Any], now: float) -> list[str]:
         lines += row("clock", _clock(clock))
         if clock["at_work"] and clock["look"]["error"]:
             lines += row("blind", _blind(clock["look"], now))
+    if payload["build"] is not None:
+        lines += row("failover", FAILOVER[payload["failover"]])
     if not payload["looked"]:
         return lines
     dead = [*payload["dead_switches"], *payload["dead_links"]]
