@@ -420,7 +420,7 @@ SENT = {  # lines by which a switch sends into VLAN 7, and lines that look so
         [
             "ip igmp snooping vlan 7 querier",
             "ip igmp snooping querier address 192.0.2.1",
-            "interface Vlan6-8\nipv6 enable",
+            "interface Vlan6 - 8\nipv6 enable",
         ],
         ["ip igmp snooping vlan 7", "ip igmp snooping vlan 8 querier", "interface Vlan8\nip address 192.0.2.1/24"],
     ),

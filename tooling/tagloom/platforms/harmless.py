@@ -94,16 +94,13 @@ class Harmless:
         found = _first_match(self._reserves, line)
         return range(int(found["first"]), int(found["last"]) + 1) if found else range(0)
 
-    def sends_into(self, line: str) -> range | None:
+    def sends_into(self, line: str) -> frozenset[int] | None:
         """Return the VLANs that a line names by which the switch sends frames of its own; None where it is no such.
 
         Of a line that names none there are none: it is about the VLAN of its block, or about all.
         """
         found = _first_match(self._sends, line)
-        if found is None:
-            return None
-        vlan = int(found.groupdict().get("vlan") or 0)
-        return range(vlan, vlan + 1) if vlan else range(0)
+        return None if found is None else _vlans_of(found)
 
     def named(self, line: str, place: str) -> str:
         """Return the words by which a line names what it sets, which "no" takes away; "" where that is not known."""
@@ -118,11 +115,7 @@ class Harmless:
         found = _first_match(self._treeless, line)
         if found is None:
             return None
-        vlans = (found.groupdict().get("vlans") or "").strip().replace(" to ", "-").replace(" ", ",")
-        try:
-            return frozenset(parse_ranges(vlans)) if vlans else frozenset()
-        except ValueError:
-            return frozenset()
+        return _vlans_of(found)
 
     def has_trees(self, line: str) -> bool:
         """Return whether a line gives VLANs trees of their own, which block other ports than the tree of VLAN 1."""
@@ -137,6 +130,15 @@ def _first_match(patterns: Iterable[re.Pattern[str]], line: str) -> re.Match[str
     """Return the match of the first pattern that is a whole line, single blanks between its words."""
     typed = _one_blank(line)
     return next((found for each in patterns if (found := each.fullmatch(typed))), None)
+
+
+def _vlans_of(found: re.Match[str]) -> frozenset[int]:
+    """Return the VLANs that a match names; none where it names none, or no list of them."""
+    vlans = (found.groupdict().get("vlans") or "").strip().replace(" to ", "-").replace(" ", ",")
+    try:
+        return frozenset(parse_ranges(vlans)) if vlans else frozenset()
+    except ValueError:
+        return frozenset()
 
 
 def _one_blank(line: str) -> str:

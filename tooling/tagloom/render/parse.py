@@ -22,8 +22,9 @@ from tagloom.units import format_mac, format_ranges, parse_ranges
 
 # The block of a switch's own interface in VLANs; FASTPATH prints that interface's number behind its VLAN.
 _VLAN_BLOCK = re.compile(r"interface vlan(?:-interface|if)? ?(\d{1,4}(?:[,-]\d{1,4})*)(?: \d+)?", re.IGNORECASE)
+_AROUND = re.compile(r" ?([,-]) ?")  # blanks that consoles take within a list
 _ADDRESS = re.compile(
-    r"ip(v6)? (address|dhcp client|enable|gateway|virtual-router address)\b|dhcp client\b|ipv6 auto-config|vrrp "
+    r"ip(v6)? (address|dhcp client|enable|gateway|virtual-router address|vrrp)\b|dhcp client\b|ipv6 auto-config|vrrp "
 )
 # What stands in no block of a VLAN: the management address of 62xx and kin, an address on RouterOS's bridge itself.
 _ADDRESS_OUTSIDE = re.compile(
@@ -133,7 +134,8 @@ def read_text(platform: Platform, text: str, where: str, ports: Collection[int])
 def _own_addresses(parsed: Parsed, known: Harmless) -> Iterator[int]:
     """Yield the VLANs in which lines give the switch an address of its own, or have it send without one."""
     for line in (*parsed.foreign, *parsed.unknown):
-        text, found = " ".join(line.text.split()), _VLAN_BLOCK.fullmatch(" ".join(line.block.split()))
+        text, block = " ".join(line.text.split()), _AROUND.sub(r"\1", " ".join(line.block.split()))
+        found = _VLAN_BLOCK.fullmatch(block)
         vlans = _vlans_in(found[1]) if found else [line.vlan] if line.vlan else []
         if (sent := known.sends_into(text)) is not None:
             yield from sent or vlans or parsed.state.vlans.tolist()
