@@ -271,6 +271,22 @@ def test_rules_that_no_port_is_bound_to_are_passed_over_and_lines_of_ports_withi
         )
 
 
+@pytest.mark.parametrize(
+    ("name", "opener", "line"),
+    [
+        ("os6", "interface vlan 100", "ip local-proxy-arp"),
+        ("comware", "interface Vlan-interface100", "local-proxy-arp enable"),
+        ("eos", "interface Vlan100", "ip local-proxy-arp"),
+        ("comware", "stp region-configuration", "vlan-mapping modulo 8"),
+        ("eos", "router ospf 1", "vlan 7"),
+        ("huawei", "web-auth-server office", "port link-type trunk"),
+    ],
+)
+def test_a_line_that_may_touch_forwarding_is_harmless_in_no_block(name, opener, line):
+    assert harmless(name).opens(opener)
+    assert not harmless(name).inside(opener, line)
+
+
 SEVERAL = {  # contexts within contexts: what stands behind them is of the whole switch again
     "n-series": (
         "policy-map office in\nclass voice\nassign-queue 3\nexit\nexit\nno vlan 10\n",
