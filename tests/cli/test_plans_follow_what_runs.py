@@ -137,6 +137,8 @@ def test_a_plan_follows_real_switches_before_those_of_a_rack(here, run, answer):
     assert followed(answer, "f.yml")[0] == str(here / "build")
     assert followed(answer, "f.yml", "-i", "inventory/lab")[0] == str(here / "tried")
     assert "not inventory/lab: -i inventory/lab follows it" in run("plan", "f.yml", "-o", "next")[1]
+    assert run("plan", "f.yml", "-o", "build", "-i", "inventory/lab")[0] == 2, "it runs on the real switches"
+    assert [each["where"] for each in answer("plan", "f.yml", "-o", "next", "-i", "none")[1]["findings"]] == ["-i"]
 
 
 def test_after_a_rollback_a_plan_follows_what_ran_before(here, run, answer):

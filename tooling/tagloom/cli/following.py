@@ -42,38 +42,40 @@ class Followed:
 
 
 def running_builds(
-    inventory: Path | None, near: Path, output: Path, found: Findings, *, force: bool
+    inventory: Path | None, near: Path, output: Path, found: Findings, *, force: bool, whole: bool
 ) -> list[RunningBuild]:
     """Return the builds that run, by the journal of an inventory, or by all near a fabric file and this directory.
 
-    What prevents writing to `output` is added to `found`: the build that runs is there, or a journal that cannot be
-    read may say so.
+    What prevents writing to `output` is added to `found`: the build that runs by any of these journals is there, or one
+    that cannot be read may say so. Configurations are read if builds are asked for as a `whole`.
     """
+    from tagloom.apply.abort import home_of
     from tagloom.operate.running import in_use, running_build
 
     builds = []
+    only = home_of(inventory).resolve() if inventory is not None else None
     for home in _homes(inventory, near):
+        follows = only is None or home.resolve() == only
         try:
-            build = running_build(home)
+            build = running_build(home, whole=whole and follows)
         except InputError as error:
             if not force and output.exists():
                 found.findings += error.findings
             continue
         if build is not None:
-            builds.append(build)
+            builds += [build] if follows else []
             found.findings += in_use(output, build) if not force else []
     return builds
 
 
 def _homes(inventory: Path | None, near: Path) -> list[Path]:
-    """Return the directories of the runs of an inventory, or of all near a fabric file's directory and this one."""
+    """Return the directories of the runs of an inventory, and of all near a fabric file's directory and this one."""
     from tagloom.apply.abort import JOURNAL, home_of
 
     homes = [home_of(inventory)] if inventory is not None else []
-    if inventory is None:
-        for base in (near.absolute(), Path.cwd()):
-            beside = base / "inventory"
-            homes += [place / "runs" for place in (base, beside, *sorted(beside.glob("*/")))]
+    for base in (near.absolute(), Path.cwd()):
+        beside = base / "inventory"
+        homes += [place / "runs" for place in (base, beside, *sorted(beside.glob("*/")))]
     there = {home.resolve(): home for home in reversed(homes) if (home / JOURNAL).is_file()}
     return list(reversed(there.values()))
 

@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tagloom.cli.following import Followed, followed, free_build, running_builds
-from tagloom.cli.inputs import Findings, add_placement_options, placement_findings, placement_of, traffic_given
+from tagloom.cli.inputs import (
+    Findings,
+    add_placement_options,
+    inventory_of,
+    placement_findings,
+    placement_of,
+    traffic_given,
+)
 from tagloom.cli.screen import GOOD, NO, Screen
 from tagloom.cli.words import Commands, routing_words
 from tagloom.errors import Finding, InputError
@@ -86,14 +93,18 @@ def _planned_parts(args: argparse.Namespace) -> tuple[Fabric, Fabric, Followed]:
         found.findings.append(Finding("--from-scratch", "no --previous and no --keep beside it", str(given)))
     previous = found.of(lambda: pipeline.read_build(args.previous)) if args.previous else None
     keep = found.of(lambda: pipeline.read_build(args.keep)) if args.keep else None
-    builds = running_builds(args.inventory, args.fabric.parent, args.output, found, force=args.force)
+    if args.inventory is not None:
+        found.of(lambda: inventory_of(args))
+    follows = not given and not args.from_scratch
+    wanted = {"force": args.force, "whole": follows}
+    builds = running_builds(args.inventory, args.fabric.parent, args.output, found, **wanted)
     found.findings += placement_findings(args)
     found.findings += pipeline.occupied(args.output, "plan.json", force=args.force)
     found.end()
     assert left is not None  # noqa: S101 - else there are findings
     if given:
         return whole, left, Followed(previous, keep, str(given))
-    return whole, left, Followed() if args.from_scratch else followed(args, left, builds)
+    return whole, left, followed(args, left, builds) if follows else Followed()
 
 
 def _preference(args: argparse.Namespace) -> str:
@@ -300,7 +311,7 @@ def _rollout(args: argparse.Namespace, screen: Screen) -> int:
             Finding("--root, --blocked", "--greenfield or --to beside them", "a rollout between two builds")
         )
     findings += pipeline.occupied(args.output, "rollout.json", force=args.force)
-    running_builds(None, args.builds[0].parent, args.output, all_found, force=args.force)
+    running_builds(None, args.builds[0].parent, args.output, all_found, force=args.force, whole=False)
     builds = [all_found.of(partial(pipeline.read_build, path)) for path in args.builds]
     all_found.end()
     with screen.waiting("ordering and proving waves"):

@@ -35,7 +35,8 @@ class RunningBuild:
     home    the directory of the inventory's runs
     source  the directory that was applied, of a build or of a rollout
     place   where the build's files are: in `source` if they are still what was applied, else in the run's own copy
-    fabric  its fabric; `build` None where no copy has its paths: an older tagloom kept none
+    fabric  its fabric
+    build   None where no copy has its paths (an older tagloom kept none), or where it was not asked for
     """
 
     home: Path
@@ -102,8 +103,11 @@ def _is_as_applied(source: Path, order: Path) -> bool:
     return bool(now := build_digest(source)) and now == (requested or build_digest(build_of(order)))
 
 
-def running_build(home: Path) -> RunningBuild | None:
-    """Return the build that the switches of an inventory hold, None where its journal has none. Raises InputError."""
+def running_build(home: Path, *, whole: bool = True) -> RunningBuild | None:
+    """Return the build that the switches of an inventory hold, None where its journal has none. Raises InputError.
+
+    Unless it is asked for as a `whole`, no configuration is read.
+    """
     if not (home / JOURNAL).is_file():
         return None
     journal = Journal(home / JOURNAL)
@@ -117,7 +121,7 @@ def running_build(home: Path) -> RunningBuild | None:
         kept = build_of(order)
         fabric = read_fabric(fabric_file(kept))
         build = None
-        for directory in (kept, place):
+        for directory in (kept, place) if whole else ():
             with suppress(InputError):
                 build = read_build(directory)
                 break
