@@ -150,6 +150,12 @@ def test_the_name_of_a_directory_is_no_template(tmp_path):
         assert terminal.answer("apply", "{{ 2 }}")["changed"] == []
         assert terminal.answer("backup", "-o", "kept {{ 1 + 1 }}")["failed"] == []
     assert list((home / "kept {{ 1 + 1 }}").rglob("s0.cfg"))
-    assert {path.name for path in home.iterdir()} == {"f.yml", "inventory", "{{ 2 }}", "kept {{ 1 + 1 }}"}
+    assert {path.name for path in home.iterdir()} == {
+        ".tagloom-files",
+        "f.yml",
+        "inventory",
+        "{{ 2 }}",
+        "kept {{ 1 + 1 }}",
+    }
     for place in (tmp_path, SHARE, Path.cwd()):
         assert not list(place.rglob(mark))
