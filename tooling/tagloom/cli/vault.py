@@ -1,4 +1,4 @@
-"""Give Ansible the password of a vault: from a file, or typed at the terminal."""
+"""Pass the password of a vault to Ansible: from a file, or typed at the terminal."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def add_vault_words(parser: argparse.ArgumentParser) -> None:
 
 @contextmanager
 def vault_password(args: argparse.Namespace) -> Iterator[None]:
-    """Let Ansible decrypt the vault with the password that the options give. Raises InputError if there is none."""
+    """Set the environment by which Ansible decrypts a vault, as the options say. Raises InputError for no password."""
     file = getattr(args, "vault_password_file", None)
     if file is not None:
         if not os.access(file, os.R_OK) or not file.is_file():
