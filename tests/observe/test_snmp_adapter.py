@@ -162,7 +162,7 @@ class Stripped(Agent):
 
 def test_an_unsigned_answer_to_a_signed_question_is_refused():
     _, agent = switch()
-    with served(Stripped(agent.tree, LOGIN, agent.engine_id)) as [place], snmp(V3, timeout=0.1) as wire:
+    with served(Stripped(agent.tree, LOGIN, agent.engine_id)) as [place], snmp(V3, timeout=0.5) as wire:
         found = wire.ask({"s0": place}, WANTED)["s0"]
     assert "without authentication and privacy" in found.error
 
@@ -175,7 +175,7 @@ def test_a_forged_answer_is_refused():
             whole = super()._seal(identity, user, pdu, level)
             return whole[:-1] + bytes([whole[-1] ^ 1])  # one bit of what was signed
 
-    with served(Forger(agent.tree, LOGIN, agent.engine_id)) as [place], snmp(V3, timeout=0.1) as wire:
+    with served(Forger(agent.tree, LOGIN, agent.engine_id)) as [place], snmp(V3, timeout=0.5) as wire:
         found = wire.ask({"s0": place}, WANTED)["s0"]
     assert "its signature is wrong" in found.error
 
@@ -335,7 +335,7 @@ def refusing_beyond(bindings, status):
     ],
 )
 def test_an_agent_that_answers_small_requests_alone_is_read_whole(answer):
-    with scripted(answer) as place, snmp(timeout=0.05) as wire:
+    with scripted(answer) as place, snmp(timeout=0.25) as wire:
         for _ in range(2):
             found = wire.ask({"a": place}, WANTED)["a"]
             assert (found.error, found.complaints, found.scalars) == ("", (), {UPTIME: 100})
@@ -351,7 +351,7 @@ def test_a_size_that_was_lost_is_not_tried_at_each_reading_and_returns_where_not
         asked.append(request.repetitions)
         return generous(request) if next(counted) else []
 
-    with scripted(first_lost) as place, snmp(timeout=0.1) as wire:
+    with scripted(first_lost) as place, snmp(timeout=2.0) as wire:
         wire.ask({"a": place}, WANTED)
         assert asked[:4] == [50, 1, 2, 4]
         sizes = []
@@ -370,7 +370,7 @@ def test_what_an_agent_refuses_or_keeps_silent_about_is_named_and_the_rest_is_re
             hurt = any(name[: len(OCTETS)] == OCTETS for name in request.names)
             return beside(request) if hurt else generous(request)
 
-        with scripted(answer) as place, snmp(timeout=0.05) as wire:
+        with scripted(answer) as place, snmp(timeout=0.25) as wire:
             found = wire.ask({"a": place}, Wanted((UPTIME,), ((NAME,), (NAME, OCTETS))))["a"]
         assert len(found.columns[NAME]) == 24
         assert "no answer" in found.error or found.complaints == (
@@ -425,7 +425,7 @@ def test_a_stranger_that_has_no_request_id_community_or_key_is_not_taken():
     def guessing(request):
         return [request.reply([(UPTIME, v2c.TimeTicks(4711))], request_id=number) for number in range(1, 200)]
 
-    with scripted(guessing) as place, snmp(timeout=0.05) as wire:
+    with scripted(guessing) as place, snmp(timeout=0.25) as wire:
         assert "no answer" in wire.ask({"a": place}, WANTED)["a"].error
     _, agent = switch()
 
@@ -440,7 +440,7 @@ def test_a_stranger_that_has_no_request_id_community_or_key_is_not_taken():
 
     for kind, credentials, why in ((Other, V2C, "another community"), (Forger, V3, "its signature is wrong")):
         false = kind(agent.tree, LOGIN, agent.engine_id)
-        with answering_from(false, "127.0.0.2") as (place, _), snmp(credentials, timeout=0.05) as wire:
+        with answering_from(false, "127.0.0.2") as (place, _), snmp(credentials, timeout=0.25) as wire:
             error = wire.ask({"s0": place}, WANTED)["s0"].error
         assert "what came from it by way of 127.0.0.2 could not be read (" in error
         assert why in error
