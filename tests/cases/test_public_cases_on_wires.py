@@ -128,7 +128,7 @@ def test_huawei_dot1d_fdb_is_read_by_bridge_port():
 
 
 def names_asked_of(answer, source="127.0.0.1"):
-    with scripted(answer, source) as place, snmp(timeout=0.05) as wire:
+    with scripted(answer, source) as place, snmp(timeout=0.5) as wire:
         found = wire.ask({"a": place}, Wanted(scalars=(DESCRIPTION,), tables=((NAME, ALIAS),)))["a"]
     assert found.error == ""
     assert found.scalars == {DESCRIPTION: b"PowerConnect 5324"}
