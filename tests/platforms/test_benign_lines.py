@@ -275,6 +275,8 @@ def test_rules_that_no_port_is_bound_to_are_passed_over_and_lines_of_ports_withi
     ("name", "opener", "line"),
     [
         ("os6", "interface vlan 100", "ip local-proxy-arp"),
+        ("os6", "interface vlan 100", "ip access-group office in"),
+        ("os6", "interface vlan 100", "ip policy route-map office"),
         ("comware", "interface Vlan-interface100", "local-proxy-arp enable"),
         ("eos", "interface Vlan100", "ip local-proxy-arp"),
         ("comware", "stp region-configuration", "vlan-mapping modulo 8"),

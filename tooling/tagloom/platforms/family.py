@@ -110,16 +110,20 @@ def _with_classes(name: str, data: dict[str, Any]) -> dict[str, Any]:
         if not lines:
             continue
         added = {"why": row["why"], "as_said": row.get("as_said", False), "lines": lines}
-        if openers := [row["opens"][each] for each in kin if each in row.get("opens", {})]:
-            added["opens"] = "|".join(openers)
-            added["nested"] = next((row["nested"][each] for each in kin if each in row.get("nested", {})), "")
+        blocks = [  # each with the lines of its own family, and not with a relative's
+            added
+            | {"opens": row["opens"][each], "lines": row["lines"][each], "nested": row.get("nested", {}).get(each, "")}
+            for each in kin
+            if each in row.get("opens", {})
+        ]
+        openers = [block["opens"] for block in blocks]
         if row["place"] == "banners":
             banners += lines
             continue
         if row["place"] == "idle":
             idle.append({"given": row["given"], "lines": lines})
             continue
-        places[row["place"]] = [*places.get(row["place"], ()), added]
+        places[row["place"]] = [*places.get(row["place"], ()), *(blocks or [added])]
         if "unsent" in row:
             unsent.append({"why": row["unsent"], "lines": openers or lines})
     return {**data, "harmless": places, "not_sent": unsent, "banners": banners, "idle": idle}
