@@ -163,6 +163,7 @@ def test_the_name_of_standard_output_writes_there_even_where_it_is_a_file(here, 
     assert [each.name for each in here.iterdir()] == ["log"]
 
 
+@pytest.mark.kernel
 def test_what_stands_beside_a_timetable_is_checked_before_anything_is_written(here, run):
     (here / "f.yml").write_text("name: r\nmodel: powerconnect-5324\nshape: {family: ring, dims: [3], parallel: 2}\n")
     (here / "m.csv").write_text("# start: 0\n# seconds: 86400\nsource,destination,bytes\nh0,h1,1\n")
@@ -196,7 +197,7 @@ def test_bootstrap_writes_no_file_where_one_of_them_is_a_users(here, run, name):
     [
         ("plan", "f.yml", "-o", "d"),
         ("rollout", "a", "b", "-o", "d"),
-        ("lab", "up", "f.yml", "--dir", "d"),
+        pytest.param(("lab", "up", "f.yml", "--dir", "d"), marks=pytest.mark.rack),
         ("demo", "--dir", "d"),
         ("predict", "b", "--figures", "d"),
         ("observe", "-i", "d", "-o", "d/history.db"),
