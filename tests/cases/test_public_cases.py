@@ -12,7 +12,7 @@ import pytest
 from fabrics import ROOT, make_fabric
 from tagloom import platforms
 from tagloom.errors import InputError
-from tagloom.observe.address_pages import NO_VLAN, address_page
+from tagloom.observe.address_pages import NO_VLAN, address_page, learnt_on_page
 from tagloom.pipeline.proving import prove_what_runs
 from tagloom.platforms.detect import by_text
 from tagloom.platforms.secrets import scrub
@@ -137,6 +137,7 @@ def test_eos_mac_table_days_every_row_is_read():
     page = text_of("eos-mac-table-days", "page.txt")
     rows = {(1, HOST + 1): 3, (1, HOST + 2): 4, (1, HOST + 3): 5}
     assert address_page(platforms.load("arista-7050tx-64"), page) == (rows, ())
+    assert learnt_on_page(platforms.load("arista-7050tx-64"), page) == rows
 
 
 @pytest.mark.parametrize(

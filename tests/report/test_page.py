@@ -236,7 +236,7 @@ def test_bad_inputs_are_all_named_at_once(site, answer, tmp_path):
         "--price",
         str(tmp_path / "no.json"),
         str(tmp_path / "no.csv"),
-        str(site / "rollout.json"),
+        str(site),
         f"{tmp_path / 'day.yml'}: rules[0].settings",
         f"{tmp_path / 'day.yml'}: rules[0].when",
         f"{tmp_path / 'day.yml'}: rules[1].settings",

@@ -49,10 +49,10 @@ def test_check_then_push_then_nothing_left_to_do(terminal):
     assert terminal.answer("lab", "ping")["reached"] == 12, "a factory rack is one tree"
     page = terminal.answer("apply", "b", "--check")
     assert (page["changed"], page["unchanged"], page["failed"]) == (ALL, [], [])
-    assert (page["hitless"], page["interrupted_pairs"]) == (False, 12)
+    assert (page["hitless"], page["strategy"]) == (True, "greenfield")
+    page = terminal.answer("apply", "b", "--check", *FIRST)
+    assert (page["hitless"], page["interrupted_pairs"], page["strategy"]) == (False, 12, "in one go")
     assert 0 < page["interrupted_seconds_max"] < 60
-    refused = terminal.answer("apply", "b", expect=1)
-    assert (refused["changed"], refused["next"]) == ([], "tagloom apply b --allow interrupt")
     assert process.configurations(terminal.rack)["s0"].count("tagloom") == 0, "neither of them sends anything"
     assert "+vlan 100-101" in terminal("apply", "b", "--check", "--diff")
     page = terminal.answer("apply", "b", *FIRST)

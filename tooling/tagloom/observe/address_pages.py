@@ -86,6 +86,15 @@ class AddressPage(NamedTuple):
     unread: tuple[str, ...] = ()
 
 
+def learnt_on_page(platform: Platform, text: str) -> dict[tuple[int, int], int] | None:
+    """Return (VLAN, MAC address) -> port of the learned rows, None if the text is no address table.
+
+    `address_page` also returns the rows that could not be read.
+    """
+    page = address_page(platform, text)
+    return None if page is None else page.learned
+
+
 def address_page(platform: Platform, text: str) -> AddressPage | None:
     """Return what a text has as an address table, None if it is none."""
     if platform.is_shell:
