@@ -16,6 +16,7 @@ import numpy as np
 
 from fabrics import ROOT
 from tagloom import cli, platforms
+from tagloom.adapters.clock_metrics import ClockMetrics
 from tagloom.adapters.forecasts import Forecasts
 from tagloom.adapters.history import History
 from tagloom.adapters.measurements import Measurements
@@ -363,6 +364,7 @@ def make(home: Path) -> None:
         "facts/h0": FACTS,
         "asked/job": "all-on\n",
         "place.csv": "0,h1\n1,h0\n2,h2\n",
+        "run.prom": "# HELP tagloom_run_links_off Links off\ntagloom_run_links_off 0.0\n",
         "tagloom.yml": "plugin: tagloom\nfabric: f.yml\n",
         **{f"prof/p.{a}.prof": PROF.format(a, (a + 1) % 3) for a in range(3)},
         **{f"tau/profile.{a}.0.0": TAU.format((a + 1) % 3) for a in range(3)},
@@ -441,6 +443,7 @@ READERS = (
     Reader("traffic", "m.csv", command("predict b --traffic m.csv")),
     Reader("traffic of ranks", "ranks.csv", command("predict b --traffic ranks.csv --seconds 60")),
     Reader("flows", "flows.csv", command("predict b --traffic flows.csv")),
+    Reader("metrics of a run", "run.prom", lambda: ClockMetrics.refuse_other(Path("run.prom"))),
     Reader("placement", "place.csv", command("predict b --traffic ranks.csv --placement place.csv --seconds 60")),
     Reader("mpiP", "mpip.txt", command("predict b --traffic mpip.txt --placement block")),
     Reader("paraprof", "paraprof.txt", command("predict b --traffic m.csv --profile paraprof.txt --ranks 3")),

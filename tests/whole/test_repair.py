@@ -63,7 +63,7 @@ def test_pairs_that_a_pulled_cable_cut_off_are_restored_and_go_home_when_it_is_b
     assert seen(page) == [[SECOND], [], 0, 0, 0, None]
 
     process.mend(terminal.rack)
-    preview = terminal.answer("rollback", "--check")
+    preview = terminal.answer("rollback", "--check", expect=1)
     assert (preview["hitless"], preview["interrupted_seconds_max"]) == (False, None)
     assert any(SECOND in line and "tagloom repair leads paths home" in line for line in preview["remarks"])
     page = terminal.answer("repair", "--hold", "0s")

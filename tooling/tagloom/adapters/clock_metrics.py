@@ -36,7 +36,7 @@ class ClockMetrics(Collector):
         self._registry.register(self)
         self._file = file
         if file is not None and not force:
-            self._refuse_other(file)
+            self.refuse_other(file)
         self._write()
         self._server = MetricsServer(address, self._registry) if address is not None else None
 
@@ -64,11 +64,10 @@ class ClockMetrics(Collector):
                 raise InputError([Finding(f"--metrics-file {self._file}", expected, str(error))]) from None
 
     @staticmethod
-    def _refuse_other(file: Path) -> None:
-        """Raise InputError where a file is there that has no metrics of tagloom's alone."""
-        if not file.is_file():
+    def refuse_other(file: Path) -> None:
+        """Raise InputError for a file that has anything but metrics of tagloom's; an empty one may be overwritten."""
+        if not file.is_file() or not (text := read_text(file, "a file of metrics")):
             return
-        text = read_text(file, "a file of metrics")
         helps = re.findall(r"^# HELP (\S+)", text, re.MULTILINE)
         if not helps or not all(name.startswith("tagloom_") for name in helps):
             raise InputError([Finding(str(file), RULE, f"a file that tagloom has no record of ({FORCE})")])

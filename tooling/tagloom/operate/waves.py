@@ -686,7 +686,7 @@ def write_inverse(
             {
                 "name": f"undo {sequence.names[number - 1]}",
                 "configs": folder,
-                "drain_seconds": max(sequence.drains[number - 1], _up_seconds(fabric, here, there)),
+                "drain_seconds": max(sequence.drains[number - 1], _up_seconds(sequence, here, there)),
                 "paused": number > 1 and sequence.paused[number - 2],
                 "terms": sequence.assumptions[number - 1].to_json(),
                 "fabrics": [path.relative_to(sequence.directory).as_posix() for path in files.get(number, ())][::-1],
@@ -705,7 +705,8 @@ def write_inverse(
     if sequence.pruned:
         whole["pruned"] = cells_to_json(sequence.pruned)
     pause = downtime(sequence.directory) if any(wave["paused"] for wave in payload) else 0.0
-    comes_on = any(spanning_tree_comes_on(fabric, *both) for both in pairwise([progress.read, *(s for s, _ in passed)]))
+    states = [progress.read, *(there for there, _ in passed)]
+    comes_on = any(spanning_tree_comes_on(sequence.shared, *both) for both in pairwise(states))
     if pause or comes_on:
         whole["downtime_seconds"] = pause + CONVERGING_SECONDS * comes_on
     (directory / "rollout.json").write_text(json.dumps(whole, indent=2) + "\n", "utf-8")
@@ -744,9 +745,9 @@ def _steps_back(
     for number in range(wave, down_to, -1):
         back = [name for name, at in progress.at.items() if at >= number]
         led = overlay_wave(sequence, here, number - 1, back)
-        if number - 1 > down_to and spanning_tree_comes_on(sequence.fabric, here, led):
+        if number - 1 > down_to and spanning_tree_comes_on(sequence.shared, here, led):
             before = [name for name, at in progress.at.items() if at >= number - 1]
-            if spanning_tree_comes_on(sequence.fabric, led, overlay_wave(sequence, led, number - 2, before)):
+            if spanning_tree_comes_on(sequence.shared, led, overlay_wave(sequence, led, number - 2, before)):
                 continue  # with the wave before it
         for there in _modes_last(sequence.fabric, here, led):
             if any(there[name] is not here[name] for name in there):
@@ -769,7 +770,10 @@ def _modes_last(fabric: Fabric, here: FabricState, there: FabricState) -> list[F
 
 
 def spanning_tree_comes_on(fabric: Fabric, here: FabricState, there: FabricState) -> bool:
-    """Return whether spanning tree comes on at a port of the fabric, which forwards nothing before it has learned."""
+    """Return whether spanning tree comes on at a port of the fabric, which forwards nothing before it has learned.
+
+    Between two fabrics, ask for the part that both have: what only one has goes, and its ports are shut before.
+    """
     return any(
         there[switch.name] is not here[switch.name]
         and (_spans(there[switch.name], ports) & ~_spans(here[switch.name], ports)).any()
@@ -784,10 +788,10 @@ def _spans(held: SwitchState, ports: Sequence[int]) -> NDArray[np.bool_]:
     return at
 
 
-def _up_seconds(fabric: Fabric, here: FabricState, there: FabricState) -> float:
+def _up_seconds(sequence: WaveSequence, here: FabricState, there: FabricState) -> float:
     """Return the wait for ports that are raised, retrained or join a spanning tree, 0 where there are none."""
-    waits = [CONVERGING_SECONDS if spanning_tree_comes_on(fabric, here, there) else 0.0]
-    for switch in fabric.live:
+    waits = [CONVERGING_SECONDS if spanning_tree_comes_on(sequence.shared, here, there) else 0.0]
+    for switch in sequence.fabric.live:
         a, b = here[switch.name], there[switch.name]
         if any(((getattr(a, cell) != getattr(b, cell)) & b.enabled).any() for cell in _RETRAINING):
             slowest = max(platforms.of(switch).toggle_seconds.values(), default=0.0)
