@@ -16,6 +16,7 @@ from tagloom.cli.bootstrapping import inventory_beside
 from tagloom.read import fabric_of, fabric_path, read_fabric
 from tagloom.read.project import VAULT
 from tagloom.share import share_directory
+from tagloom.storage.outputs import RECORD
 
 FILES = [
     *("fabric.yml", ".gitignore", "ansible.cfg", "inventory/tagloom.yml", "inventory/snmp.yml"),
@@ -122,6 +123,16 @@ def test_force_follows_no_link_and_removes_no_directory(tmp_path, run):
     status, _, err = run("init", tmp_path / "rack", "--switches", 4, "--force")
     assert (status, err.count("something else: move it away")) == (2, 2)
     assert tree(tmp_path) == {"other": b"mine", "rack/fabric.yml": b"mine"}
+
+
+def test_other_commands_overwrite_what_init_wrote_until_somebody_changes_it(tmp_path, run):
+    home = tmp_path / "rack"
+    assert run("init", home, *options(*PROJECTS[0]))[0] == 0
+    words = ("export", "cabling", home / "fabric.yml", "-o", home / "cabling.csv")
+    assert run(*words)[0] == 0
+    (home / "cabling.csv").write_text("mine\n")
+    assert run(*words)[0] == 2
+    assert VAULT.rpartition("/")[2] not in (home / VAULT).with_name(RECORD).read_text(), "no digest of a password"
 
 
 def test_passwords_are_for_the_owner_alone_and_out_of_git(tmp_path, run):

@@ -47,12 +47,16 @@ class Site:
         except OSError as error:
             raise InputError([Finding(str(self.log), "a file that can be written", error.strerror or "")]) from error
 
+    def place(self, what: str) -> Path:
+        """Return where the directory of one run is, which need not be there."""
+        return self.home / f"{self.run}-{what}"
+
     def directory(self, what: str) -> Path:
         """Return the directory of one run; its backups contain the switches' secrets, so only the user may read it.
 
         Raises InputError if it cannot be created.
         """
-        path = self.home / f"{self.run}-{what}"
+        path = self.place(what)
         try:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:

@@ -187,7 +187,7 @@ class _Watch:
             "rollout": rollout,
         }
         screen.say(*terminal.address_lines(payload, changes.findings))
-        record_shown(args.fabric, [json.dumps(each.to_json(), sort_keys=True) for each in changes.changed])
+        record_shown(args.fabric, _replaced(changes))
         if rollout:
             screen.say(*terminal.rollout_lines(rollout), f"wrote     {args.proposal}/")
             several = " --several" if args.several else ""
@@ -285,12 +285,17 @@ def _unseen(args: argparse.Namespace, changes: AddressChanges) -> bool:
 
     A port shows whatever sends there first, so a file's address is replaced only by one that somebody may have checked.
     """
-    replaced = [json.dumps(each.to_json(), sort_keys=True) for each in changes.changed]
-    wanted = args.replace and not args.check and not args.force
-    unseen = wanted and not were_shown(args.fabric, replaced)
+    replaced = _replaced(changes)
+    writes = args.replace and not args.check and not args.force
+    unseen = writes and not were_shown(args.fabric, replaced)
     if replaced:
         record_shown(args.fabric, replaced)
     return bool(unseen)
+
+
+def _replaced(changes: AddressChanges) -> list[str]:
+    """Return the changes to addresses that the fabric file has, each as text."""
+    return [json.dumps(each.to_json(), sort_keys=True) for each in changes.changed]
 
 
 def _watch_words(verb: argparse.ArgumentParser, what: str) -> None:

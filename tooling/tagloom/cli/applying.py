@@ -397,12 +397,12 @@ def _again(args: argparse.Namespace, result: Any) -> str:
 def _over_drift(args: argparse.Namespace, run: Any) -> list[str]:
     """Return how to go on past what was changed by hand."""
     source = source_of(args, run) if run else args.build
-    anew = f"{_next_words(args, f'apply {source}')} --drift overwrite (or keep)"
+    past = f"{_next_words(args, f'apply {source}')} --drift overwrite (or keep)"
     if run is None:
-        return [f"next      {anew}"]
+        return [f"next      {past}"]
     again = _next_words(args, "rollback" if args.command == "rollback" else "apply --resume")
     lines = ["next      set these back by hand to what was expected, then", f"          {again}"]
-    return lines if not run.unfinished else [*lines, f"          or {anew}"]
+    return lines if not run.unfinished else [*lines, f"          or {past}"]
 
 
 def _advice(args: argparse.Namespace, result: Any, resume: str) -> list[str]:

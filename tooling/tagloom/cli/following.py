@@ -1,4 +1,4 @@
-"""Find the build that runs, which a plan follows unless it is told otherwise, and whose files no command overwrites."""
+"""Find the build that runs, which a plan follows by default, and whose files no command overwrites."""
 
 from __future__ import annotations
 
@@ -116,11 +116,11 @@ def followed(args: argparse.Namespace, fabric: Fabric, builds: list[RunningBuild
         remarks.insert(0, f"none: the build that runs at {_inventory(first)} has other VLAN ids by vlans.first")
         return Followed(remarks=tuple(remarks))
     place, runs = str(first.place), f"{_from_here(first.place)}, which runs at {_inventory(first)}"
-    anew = "--from-scratch ignores it"
+    next_step = "--from-scratch ignores it"
     if _keeps_paths(args, first.build.fabric, fabric, first.build.assignment):
-        remarks.insert(0, f"{runs}: only hosts differ, so its paths and VLAN ids stay ({anew})")
+        remarks.insert(0, f"{runs}: only hosts differ, so its paths and VLAN ids stay ({next_step})")
         return Followed(keep=first.build, place=place, remarks=tuple(remarks))
-    remarks.insert(0, f"{runs}: unchanged VLANs keep their ids ({anew})")
+    remarks.insert(0, f"{runs}: unchanged VLANs keep their ids ({next_step})")
     return Followed(previous=first.build, place=place, remarks=tuple(remarks))
 
 

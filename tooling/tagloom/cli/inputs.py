@@ -205,8 +205,7 @@ def snmp_settings_of(args: argparse.Namespace, inventory: Path) -> Any:
     """Read SNMP settings: those named, those beside the inventory, and the environment's secrets. Raises InputError."""
     from tagloom.read import read_snmp_settings
 
-    beside = folder_of(inventory) / "snmp.yml"
-    return read_snmp_settings(args.snmp or (beside if beside.is_file() else None), os.environ, args.snmp_version)
+    return read_snmp_settings(args.snmp or _snmp_page(inventory), os.environ, args.snmp_version)
 
 
 def snmp_reader(args: argparse.Namespace, settings: Any) -> Any:
@@ -219,7 +218,13 @@ def snmp_reader(args: argparse.Namespace, settings: Any) -> Any:
 
 def snmp_is_set_up(inventory: Path) -> bool:
     """Return whether there are SNMP settings beside an inventory or in the environment."""
-    return (folder_of(inventory) / "snmp.yml").is_file() or not _SNMP_VARIABLES.isdisjoint(os.environ)
+    return _snmp_page(inventory) is not None or not _SNMP_VARIABLES.isdisjoint(os.environ)
+
+
+def _snmp_page(inventory: Path) -> Path | None:
+    """Return the SNMP settings beside an inventory, None where there are none."""
+    beside = folder_of(inventory) / "snmp.yml"
+    return beside if beside.is_file() else None
 
 
 def network_of(inventory: Path) -> ReadNetwork | None:
@@ -228,14 +233,13 @@ def network_of(inventory: Path) -> ReadNetwork | None:
 
     if not snmp_is_set_up(inventory):
         return None
-    beside = folder_of(inventory) / "snmp.yml"
 
     def read(fabric: Fabric) -> Mapping[str, Observation]:
         from tagloom.adapters.snmp import Snmp
         from tagloom.observe.objects import NETWORK
         from tagloom.observe.readings import observe_all
 
-        settings = read_snmp_settings(beside if beside.is_file() else None, os.environ)
+        settings = read_snmp_settings(_snmp_page(inventory), os.environ)
         with Snmp(settings.credentials) as snmp:
             return observe_all(fabric, settings.agents(fabric), snmp.ask, NETWORK)
 

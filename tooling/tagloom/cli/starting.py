@@ -16,7 +16,8 @@ from tagloom.cli.inputs import Findings
 from tagloom.cli.planning import DEFAULT_MODEL
 from tagloom.cli.screen import GOOD
 from tagloom.errors import Finding, InputError, one_of
-from tagloom.storage.whole import unwritable, write_whole
+from tagloom.storage.outputs import write_output
+from tagloom.storage.whole import unwritable
 
 if TYPE_CHECKING:
     import argparse
@@ -80,7 +81,10 @@ def _init(args: argparse.Namespace, screen: Screen) -> int:
         if str(home / name) in kept:
             continue
         try:
-            (write_private if name == VAULT else write_whole)(home / name, files[name])
+            if name == VAULT:
+                write_private(home / name, files[name])
+            else:
+                write_output(home / name, files[name], force=True)
         except OSError as error:
             finding = Finding(str(home / name), "a file that can be written", error.strerror or str(error))
             raise InputError([finding], f"wrote {', '.join(written) or 'nothing'}") from None
@@ -109,7 +113,7 @@ def _next_commands(home: Path, wanted: _Wanted) -> list[str]:
     only = platform.assignments[0]
     plan = "tagloom plan fabric.yml -o build" + (f" --assignment {only}" if only else "")
     steps = [f"cd {shlex.quote(str(home))}"] if home.resolve() != Path.cwd() else []
-    if not platform.grammar:  # it is configured by hand, if at all
+    if not platform.grammar:  # it is configured manually, if at all
         return [*steps, f"{plan} --no-texts"]
     steps += [plan, "tagloom lab up fabric.yml"]
     steps += [f"tagloom bootstrap fabric.yml --network {wanted.network} -o first"] * platform.has_first_contact
@@ -246,12 +250,11 @@ def _dims(family: str, text: str) -> tuple[int, ...]:
 def _model(text: str) -> str:
     from tagloom import platforms
     from tagloom.platforms.detect import model_named
-    from tagloom.read.fabric_form import nearest_name
+    from tagloom.read.fabric_form import one_model
 
     model = model_named(text)
     if not platforms.is_model(model):
-        rule = f"one of {', '.join(platforms.models())}{nearest_name(text, platforms.models())}"
-        raise InputError([Finding("--model", rule, repr(text))])
+        raise InputError([Finding("--model", one_model(text), repr(text))])
     return model
 
 

@@ -118,9 +118,9 @@ class Result:
         payload["drift"] = [finding.to_json() for finding in self.drift]
         payload["own_lines"] = {o.switch: list(o.own_lines) for o in self.outcomes.outcomes if o.own_lines}
         payload["confirmation"] = self.confirmation.to_json() if self.confirmation else None
-        payload |= {"strategy": self.way.strategy if self.way else ""}
+        payload["strategy"] = self.way.strategy if self.way else ""
+        payload["rollback_possible"] = self.way.returns if self.way else None
         payload["pending"] = bool(self.outcomes.changed) if checked else not self.good
-        payload |= {"rollback_possible": self.way.returns if self.way else None}
         return payload | self.interrupted.to_json()
 
 
@@ -255,7 +255,7 @@ def _pruned_alone(
     led = found.retarget(fabric, after, context.site.share / "templates")
     result = preview(context, prepared, waves.Survey(led, pruned, after), options)
     cells = first.sequence.pruned
-    refused = not result.drift and not consented(result.interrupted, options)
+    refused = not result.drift and not _consented(result.interrupted, options)
     outcomes = replace(result.outcomes, waves=result.outcomes.waves + 1)
     remarks = (*result.remarks, *pruned_names(fabric, cells))
     if assumed:
@@ -347,11 +347,11 @@ def apply_new(
     cells, way = prepared.sequence.pruned, _way_of(prepared.sequence, found.read, after)
     remarks = (*remarks, *pruned_names(prepared.fabric, cells))
     cut = _interrupted(prepared.sequence, found, after, no_way)
-    if not consented(cut, options):
+    if not _consented(cut, options):
         return Result(found.unsent(), remarks=remarks, interrupted=cut, refused=True, pruned=cells, way=way)
     if options.confirm_seconds and not prepared.sequence.states:
         raise not_to_be_confirmed(_AT_ONCE)
-    _announce(context, prepared.directory, cut)
+    _announce(context, prepared.sequence, cut)
     if way.returns and way.ends_spanning_tree:
         context.tell(f"way       {way.sentence}")
     for remark in reload_remarks(prepared.fabric, changes) if options.confirm_seconds else ():
@@ -424,7 +424,7 @@ def _between(sequence: WaveSequence, read: FabricState) -> tuple[list[FabricStat
     return states, sum(sequence.drains) + SESSION_SECONDS * sequence.waves
 
 
-def consented(cut: Interrupted, options: ApplyOptions) -> bool:
+def _consented(cut: Interrupted, options: ApplyOptions) -> bool:
     """Return whether a change may begin: proven waves that pause hosts ask for a drain, all else for an interrupt."""
     return cut.hitless or options.allow_interrupt or (options.allow_drain and cut.needs == "drain")
 
@@ -441,11 +441,12 @@ def _refuse_harm_to_others(sequence: WaveSequence, found: Survey) -> None:
         refuse_harm_to_others(services, held, prunable=False, instead=first)
 
 
-def _announce(context: ApplyContext, directory: Path, cut: Interrupted) -> None:
+def _announce(context: ApplyContext, sequence: WaveSequence, cut: Interrupted) -> None:
     """Announce which pairs are cut off now or will be, and for how long hosts will be paused, before a line is sent."""
     if not cut.hitless or cut.cut_now:
         context.tell(cut.sentence)
-    if (seconds := waves.downtime(directory)) and any(wave.paused for wave in read_rollout(directory).waves):
+    if any(sequence.paused):
+        seconds = waves.downtime(sequence.directory)
         context.tell(f"pausing   hosts for about {seconds:.0f} s: what they send meanwhile is dropped as it enters")
 
 
@@ -468,8 +469,8 @@ def preview(context: ApplyContext, prepared: PreparedChange, found: Survey, opti
         waves.plan_onward(sequence, waves.locate_switches(sequence, 1, found), 1)
         remarks = (*remarks, *pruned_names(sequence.fabric, sequence.pruned))
         cut, way = _interrupted(sequence, found, found.wanted), _way_of(sequence, found.read, found.wanted)
-        said = {"remarks": remarks, "interrupted": cut, "pruned": sequence.pruned, "way": way}
-        return Result(found.outcomes, refused=not consented(cut, options), **said)  # type: ignore[arg-type]  # its own keywords
+        cells, refused = sequence.pruned, not _consented(cut, options)
+        return Result(found.outcomes, remarks=remarks, interrupted=cut, refused=refused, pruned=cells, way=way)
     if drifted:
         remarks = (*remarks, *_drift_remarks(options, findings))
     prepared, after = _resolve_target(context, prepared, found, drifted, options)
@@ -486,7 +487,7 @@ def preview(context: ApplyContext, prepared: PreparedChange, found: Survey, opti
     cut, cells = _interrupted(ordered.sequence, found, after, no_way), ordered.sequence.pruned
     remarks = (*remarks, *pruned_names(ordered.fabric, cells))
     outcomes, way = replace(outcomes, waves=ordered.sequence.waves), _way_of(ordered.sequence, found.read, after)
-    refused = not consented(cut, options)
+    refused = not _consented(cut, options)
     return Result(outcomes, remarks=remarks, interrupted=cut, refused=refused, pruned=cells, way=way)
 
 
@@ -553,8 +554,11 @@ def _first_push(
     context: ApplyContext, prepared: PreparedChange, found: Survey, after: FabricState, options: ApplyOptions
 ) -> tuple[PreparedChange | None, str]:
     """Return the hitless waves of a first push, or why there are none (see `first_push.first_push`)."""
-    wish = {"allow_drain": options.allow_drain, "foreign": options.foreign}
-    return first_push.first_push(prepared, found.read, after, context.site, context.network, **wish)  # type: ignore[arg-type]  # its own keywords
+    return first_push.first_push(
+        *(prepared, found.read, after, context.site, context.network),
+        allow_drain=options.allow_drain,
+        foreign=options.foreign,
+    )
 
 
 def _save_only(
@@ -859,13 +863,13 @@ def _resume(
         found = look(context, sequence, 1, on_progress)
         on_found(found)
         cut = _interrupted(sequence, found, found.wanted)
-        allowed = consented(cut, options) or (sequence.directory / waves.ALLOWED).exists()
+        allowed = _consented(cut, options) or (sequence.directory / waves.ALLOWED).exists()
         refused = run.kind != own_lines.KIND and not allowed
         if check:
             return Result(found.outcomes, run, interrupted=cut, refused=refused)
         if refused:
             return Result(found.unsent(), run, interrupted=cut, refused=True)
-        _announce(context, sequence.directory, cut)
+        _announce(context, sequence, cut)
         outcomes = context.push(run, sequence, on_progress=on_progress)
         return Result(outcomes, context.journal.run(run.id), interrupted=cut)
     found = _look(context, sequence, run.wave, on_progress)
@@ -886,7 +890,7 @@ def _resume(
     gathered: Outcomes | None = None
     unsaved = progress.unsaved
     if pausing:  # which was allowed when the run began
-        _announce(context, sequence.directory, cut)
+        _announce(context, sequence, cut)
     for number, last, switches in pushes:
         waves.save_first(sequence.directory, unsaved)
         unsaved = ()
@@ -970,11 +974,11 @@ def rollback(
     if check:
         led = found.retarget(sequence.fabric, way.states[-1], context.site.share / "templates")
         remarks = ("each state on the way back is proven from what was read", *left)
-        refused = not consented(cut, options)
+        refused = not _consented(cut, options)
         return Result(replace(led, waves=way.waves), run, remarks=remarks, interrupted=cut, refused=refused)
-    if not consented(cut, options):
+    if not _consented(cut, options):
         return Result(found.unsent(), run, remarks=left, interrupted=cut, refused=True)
-    _announce(context, directory, cut)
+    _announce(context, way, cut)
     back, own = context.begin(way, "rollback", run.source, save=progress.unsaved, undoes=run)
     outcomes = context.push(back, own, on_progress=on_progress)
     result = _after(context, back, own, found.complete(outcomes), options, on_progress)

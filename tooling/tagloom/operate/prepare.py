@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ from tagloom.apply.reading import read_running
 from tagloom.errors import AT_ONCE, Finding, InputError, PlanError
 from tagloom.graph.numbering import ids_clash, renumbered
 from tagloom.operate.interrupting import interrupted_at_once
-from tagloom.operate.running import REQUESTED_DIGEST, build_digest
+from tagloom.operate.running import REQUESTED_DIGEST, build_digest, requested
 from tagloom.operate.waves import read_sequence, texts_of
 from tagloom.pipeline.files import read_build, write_build, write_rollout
 from tagloom.pipeline.planning import plan
@@ -83,7 +82,7 @@ def prepared_copy(source: Path, site: Site, without: Collection[str] = ()) -> It
 
     Who writes to the directory afterwards changes nothing. Raises InputError, as `prepare` does.
     """
-    directory = site.directory(f"asked-{os.getpid()}")
+    directory = site.directory(requested())
     try:
         try:
             shutil.copytree(source, directory / "copy", ignore=shutil.ignore_patterns("apply", "commands"))

@@ -19,7 +19,6 @@ from tagloom.read import read_fabric
 
 if TYPE_CHECKING:
     from tagloom.apply.journal import Run
-    from tagloom.apply.site import Site
     from tagloom.records.build import Build
     from tagloom.records.fabric import Fabric
 
@@ -70,9 +69,9 @@ def build_digest(directory: Path) -> str:
     return whole.hexdigest() if paths else ""
 
 
-def requested_directory(site: Site) -> Path:
-    """Return the directory of what this command was asked to apply, its own copy, with the copy's digest."""
-    return site.home / f"{site.run}-asked-{os.getpid()}"
+def requested() -> str:
+    """Return the name, among the directories of a site's runs, of this command's copy of what it applies."""
+    return f"asked-{os.getpid()}"
 
 
 def applied_place(journal: Journal, run: Run, home: Path) -> Path:

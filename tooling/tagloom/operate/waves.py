@@ -39,7 +39,7 @@ from tagloom.apply.scheduled_reloads import ScheduledReloads
 from tagloom.apply.switch import cell_finding, drifted_cells
 from tagloom.errors import Finding, InputError, PlanError, TagloomError
 from tagloom.operate import own_lines
-from tagloom.operate.running import REQUESTED_DIGEST, build_digest, requested_directory
+from tagloom.operate.running import REQUESTED_DIGEST, build_digest, requested
 from tagloom.pipeline.proving import proof_services
 from tagloom.platforms.grammar import switchwide
 from tagloom.platforms.words import write_templates
@@ -329,7 +329,7 @@ class ApplyContext:
     def _requested_digest(self, source: Path) -> str:
         """Return the digest of the build that this command was asked to apply, as it was read."""
         with suppress(OSError):
-            return (requested_directory(self.site) / REQUESTED_DIGEST).read_text("ascii")
+            return (self.site.place(requested()) / REQUESTED_DIGEST).read_text("ascii")
         return build_digest(build_of(source))
 
     def own_sequence(self, run: Run) -> WaveSequence:

@@ -9,7 +9,7 @@ from tagloom import platforms
 from tagloom.errors import Finding, InputError
 from tagloom.platforms.port_names import too_fast
 from tagloom.read.fabric_file import parse_fabric
-from tagloom.read.fabric_form import nearest_name
+from tagloom.read.fabric_form import one_model
 from tagloom.read.fabric_text import format_fabric
 from tagloom.records.fabric import Fabric, Host, Link, Switch
 from tagloom.storage.document import shown
@@ -85,8 +85,7 @@ class Drawing:
 def check_model(drawing: Drawing, where: str, model: str) -> None:
     """Note a model that tagloom does not know."""
     if not platforms.is_model(model):
-        known = platforms.models()
-        drawing.find(where, f"one of {', '.join(known)}{nearest_name(model, known)}", repr(model))
+        drawing.find(where, one_model(model), repr(model))
 
 
 def fabric_of_drawing(drawing: Drawing) -> tuple[Fabric, str]:

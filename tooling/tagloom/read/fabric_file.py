@@ -32,6 +32,7 @@ from tagloom.read.fabric_form import (
     SwitchForm,
     expected_key,
     nearest_name,
+    one_model,
     plain_words,
 )
 from tagloom.records.fabric import DEFAULT_NETWORK, FIRST_INVENTED_MAC, Fabric, Host, Link, Management, Shape, Switch
@@ -242,8 +243,7 @@ class _Reader:
                     path, RULE if page.is_shell else f"{page.model}, whose ports have names; {LAYOUTS}", repr(model)
                 )
                 return
-            near = nearest_name(model, platforms.models())
-            self.find(path, f"one of {', '.join(platforms.models())}{near}", repr(model))
+            self.find(path, one_model(model), repr(model))
 
     def _family(self, form: FabricForm, shape: ShapeForm, draft: _Draft) -> bool:
         dims = tuple(shape.dims)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, PlainValidator, field_validator
 from pydantic_core import PydanticCustomError
 
+from tagloom import platforms
 from tagloom.errors import nearest
 from tagloom.platforms.detect import model_named
 from tagloom.read.families import family_named
@@ -170,6 +171,12 @@ def nearest_name(word: str, known: Iterable[str]) -> str:
     return nearest(word, words) or next(
         (f" (did you mean {each}?)" for each in words if word and each.endswith(word)), ""
     )
+
+
+def one_model(word: str) -> str:
+    """Return what a finding expects where `word` is no model: all of them, and the one that it may stand for."""
+    models = platforms.models()
+    return f"one of {', '.join(models)}{nearest_name(word, models)}"
 
 
 def plain_words(kind: str, message: str) -> str:
