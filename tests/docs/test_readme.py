@@ -23,7 +23,7 @@ def test_it_says_what_this_is_in_three_sentences_and_one_picture():
 
 
 def test_it_says_that_no_real_switch_was_tried_and_how_to_be_the_first():
-    said = README.partition("## What has been tried on what")[2].partition("\n## ")[0]
+    said = README.partition("## Does it work with your switch?")[2].partition("\n## ")[0]
     for words in ("No real switch yet", "Be the first", "`tagloom record SWITCH -o FILE`"):
         assert words in said
 
@@ -45,3 +45,9 @@ def test_what_installing_takes_is_what_was_measured_and_less_than_a_minute():
     said = " ".join(README.split())
     assert f"a wheel of {wheel} MB, {downloaded} MB to download with what it needs, {installed} MB installed" in said
     assert f"in [{seconds[0]} to {seconds[-1]} seconds](benchmarks/results/install.md)" in said
+
+
+def test_its_first_screen_says_what_it_is_for_which_switch_what_is_given_up_and_what_to_type():
+    screen = "\n".join(README.splitlines()[:40])
+    for words in ("Does it work with your switch?", "give up spanning tree and its automatic failover", "pipx install tagloom"):
+        assert words in screen

@@ -399,7 +399,7 @@ def test_a_link_that_sleeps_is_woken_over_open_sessions(terminal, daemon):
     process.fault(terminal.rack, "s0", "cable", port="g1")
     repaired = daemon("repaired")
     assert (repaired["means"], repaired["links_woken"]) == ("wake", [SECOND])
-    assert repaired["why"].startswith("a parallel link that was off takes the place of what is dead")
+    assert repaired["why"].startswith("a spare parallel link replaces the link that is down")
     assert lost(terminal) == 0
     waves, lines = pushed_directly(terminal)
     assert waves == 1
@@ -417,7 +417,7 @@ def test_a_parallel_link_takes_the_place_of_a_dead_one_by_lines_on_two_switches_
     for each in (proposed, page):
         assert (each["means"], each["links_woken"], each["changed"]) == ("wake", [SECOND], ["s0", "s3"])
         assert (each["reason"], each["hitless"], each["pairs_cut"], each["pairs_restored"]) == (
-            "a parallel link that was off takes the place of what is dead", True, cut, cut,
+            "a spare parallel link replaces the link that is down", True, cut, cut,
         )  # fmt: skip
     assert lost(terminal) == 0
     assert terminal.answer("repair")["means"] is None  # there is no more to do

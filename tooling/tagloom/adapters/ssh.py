@@ -387,6 +387,13 @@ class Session:
                 f"place: tagloom replace {self.name} --new-key; where you have made a new key: ssh-keygen -R '{known}' "
                 f"-f {path}, then tagloom bootstrap"
             )
+        if "not found in known_hosts" in str(cause):
+            port = "" if access.port == SSH_PORT else f"-p {access.port} "
+            return (
+                f"host key of {known_name(access.host, access.port)} not found in known_hosts. Add it: "
+                f"ssh-keyscan {port}{access.host} >> {access.known_hosts or '~/.ssh/known_hosts'}; "
+                "then compare its fingerprint with the one at the switch's console"
+            )
         if isinstance(error, NetmikoAuthenticationException) and "timeout" not in str(cause):
             return f"refused for user {access.user!r}"
         if isinstance(cause, OSError):

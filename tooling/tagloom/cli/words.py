@@ -83,7 +83,7 @@ PAGES = {
     "init": "installing.md",
     "paths": "installing.md",
     "new": "fabric-file.md",
-    "bootstrap": "first-login.md",
+    "bootstrap": "bootstrapping.md",
     "plan": "routing.md",
     "verify": "assumptions.md",
     "adopt": "adopting.md",

@@ -584,15 +584,15 @@ def _reported(done: Repair, runs: Runs, acted: _Done) -> Repair:
     fabric, wanted = runs.home.fabric, acted.wanted
     woken = tuple(link_name(fabric, i) for i in sorted(wanted.woken))
     if acted.beside:
-        why = "a parallel link that was off takes the place of what is dead"
+        why = "a spare parallel link replaces the link that is down"
     elif woken:
-        why = "links that were off are switched on for ways around what is dead"
+        why = "links that were off are turned on for new paths"
     elif acted.means == "detour":
-        why = "a detour around what is dead was installed beforehand"
+        why = "a detour was installed beforehand"
     elif same_target(wanted.fabric, fabric):
-        why = "nothing is dead any more: paths go home"
+        why = "nothing is down any more: the original paths are restored"
     else:
-        why = "paths are planned anew around what is dead"
+        why = "new paths avoid what is down"
     result = acted.result
     if done.result is not None and done.result.interrupted.interrupted > result.interrupted.interrupted:
         result = replace(result, interrupted=done.result.interrupted)

@@ -66,7 +66,7 @@ class Interrupted:
         >>> Interrupted(pairs=56, interrupted=28, seconds_max=3.2, witnesses=("h3 -> h7",)).sentence
         'NOT hitless: 28 of 56 pairs interrupted, about 3 s; h3 -> h7 ...'
         >>> Interrupted(pairs=56, cut_now=12, restored=12).sentence
-        '12 pairs are cut off now, this brings all back; no other pair is cut at any time'
+        'reconnects all 12 disconnected host pairs; interrupts no others'
         """
         now = self._now
         if not self.hitless:
@@ -76,15 +76,18 @@ class Interrupted:
             parts += [f"{', '.join(self.witnesses)}{more}"] if self.interrupted else []
             parts += [f"{found.where}: {found.actual}" for found in self.cut_vlans]
             return f"NOT hitless: {'; '.join([*parts, now] if now else parts)}"
-        return f"{now}; no other pair is cut at any time" if now else "no pair is cut off at any time"
+        return f"{now}; interrupts no others" if now else "no host pair loses connectivity"
 
     @property
     def _now(self) -> str:
         if not self.cut_now:
             return ""
-        back = {0: "none", self.cut_now: "all"}.get(self.restored, f"{self.restored} of them")
-        are = "pair is" if self.cut_now == 1 else "pairs are"
-        return f"{self.cut_now} {are} cut off now, this brings {back} back"
+        if not self.restored:
+            return f"{self.cut_now} host {'pair stays' if self.cut_now == 1 else 'pairs stay'} disconnected"
+        if self.cut_now == 1:
+            return "reconnects the disconnected host pair"
+        part = "all" if self.restored == self.cut_now else f"{self.restored} of"
+        return f"reconnects {part} {self.cut_now} disconnected host pairs"
 
     def to_json(self) -> dict[str, Any]:
         """Return it with the keys of the command line."""

@@ -137,7 +137,7 @@ def interruption_panel(cut: Interruption, fabric: Fabric, payload: Mapping[str, 
             else "no traffic says what that loses."
         )
         if cut_off
-        else "No pair of hosts is cut off at any time.",
+        else "No host pair loses connectivity.",
         "waves": [(name, why, f"{seconds:.1f} s") for name, why, seconds in cut.waves],
         "pairs": [
             (

@@ -288,7 +288,7 @@ def rollout_lines(payload: Mapping[str, Any]) -> list[str]:
         for name, switches in zip(payload["wave_names"], payload["switches_by_wave"], strict=True)
     )
     down = payload["downtime_seconds"]
-    harm = f"hosts are paused for about {down:.0f} s" if down else "no pair cut off at any time"
+    harm = f"hosts are paused for about {down:.0f} s" if down else "no host pair loses connectivity"
     proven = (
         f"{count(payload['proven_states'], 'state')} of single switches, in every interleaving of their lines; {harm}"
     )
