@@ -128,17 +128,25 @@ def surroundings(environment):
 
 
 def run_blocks(blocks, directory, run=run):
-    """Run blocks in a directory one after the other, where the checkout's tests/data is; no rack outlives them."""
+    """Run blocks in a directory one after the other, where the checkout's tests/data is; no rack outlives them.
+
+    After `cd DIR` they run in that one.
+    """
     (directory / "tests").symlink_to(ROOT / "tests")
+    here = directory
     try:
         for block in blocks:
             for command in block.before:
-                checked(block, command, *run(command, directory))
+                checked(block, command, *run(command, here))
             if block.stage:
-                play(block, directory)
-            else:
-                for command in block.commands:
-                    checked(block, command, *run(command, directory))
+                play(block, here)
+                continue
+            for command in block.commands:
+                if command.words[0] == "cd":
+                    here /= command.words[1]
+                    assert here.is_dir(), f"{block.where}: {command.line}"
+                else:
+                    checked(block, command, *run(command, here))
     finally:
         for info in directory.rglob("rack.json"):
             process.down(info.parent)
