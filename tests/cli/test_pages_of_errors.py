@@ -76,4 +76,4 @@ def test_an_answer_that_is_no_names_the_page_and_a_good_one_does_not(ring, run, 
     (build / "configs" / "s0.cfg").write_text(text.replace("pvid 100", "pvid 101"))
     capsys.readouterr()
     assert main(["verify", str(build)]) == 1
-    assert capsys.readouterr().err.splitlines()[-1] == "read on   tagloom docs assumptions"
+    assert capsys.readouterr().err.splitlines()[-1] == "read on   tagloom docs verifying"
