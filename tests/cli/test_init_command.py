@@ -288,3 +288,18 @@ def test_plain_ansible_finds_every_switch_and_login_beside_a_running_rack(tmp_pa
         f"s{n}": f"10.0.0.{10 + n}" for n in range(3)
     }
     assert all(said["tagloom_known_hosts"] == str(tmp_path / "inventory/known_hosts") for said in group.values())
+
+
+@pytest.mark.kernel
+def test_in_a_project_without_a_rack_the_next_command_names_its_inventory(tmp_path, run, monkeypatch):
+    run("init", tmp_path / "rack", "--family", "ring", "--dims", 4, "--network", "198.51.100.0/24")
+    monkeypatch.chdir(tmp_path / "rack")
+    status, out, _ = run("plan", "fabric.yml", "-o", "build")
+    assert (status, out.splitlines()[-1]) == (0, "next      tagloom apply build -i inventory --check --diff")
+    status, _, err = run("apply", "build", "--check")
+    assert status == 2
+    assert "an inventory (-i inventory), or a running lab" in err
+    Path("inventory", "lab").mkdir()
+    assert (
+        run("plan", "fabric.yml", "-o", "again")[1].splitlines()[-1] == "next      tagloom apply again --check --diff"
+    )

@@ -49,5 +49,6 @@ def test_what_installing_takes_is_what_was_measured_and_less_than_a_minute():
 
 def test_its_first_screen_says_what_it_is_for_which_switch_what_is_given_up_and_what_to_type():
     screen = "\n".join(README.splitlines()[:40])
-    for words in ("Does it work with your switch?", "give up spanning tree and its automatic failover", "pipx install tagloom"):
+    given_up = "give up spanning tree and its automatic failover"
+    for words in ("Does it work with your switch?", given_up, "pipx install tagloom"):
         assert words in screen

@@ -37,6 +37,7 @@ class Outcome:
     error      "" = good; else one sentence; `command` is the line it happened at, which may or may not be executed
     findings   conflicts, drift, or cells that a read-back did not find as sent
     fault      the cause of the error
+    leaves_vlan_1  ports of the fabric leave VLAN 1, and the switch isn't known to be managed another way
     unsaved    the saved configuration differs from the running one (not checked if lines were sent: those save it)
     saved      the running configuration was saved
     volatile   the switch cannot save its configuration: a reboot loses what was sent
@@ -59,6 +60,7 @@ class Outcome:
     command: str = ""
     findings: tuple[Finding, ...] = ()
     fault: Fault = Fault.NONE
+    leaves_vlan_1: bool = False
     unsaved: bool = False
     saved: bool = False
     volatile: bool = False
@@ -102,6 +104,7 @@ class Outcome:
             "command": self.command,
             "findings": [finding.to_json() for finding in self.findings],
             "fault": str(self.fault),
+            "leaves_vlan_1": self.leaves_vlan_1,
             "unsaved": self.unsaved,
             "saved": self.saved,
             "volatile": self.volatile,

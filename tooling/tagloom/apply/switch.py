@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tagloom.apply.outcomes import Fault
 from tagloom.errors import Finding, UnwritableError
 from tagloom.records.change import Cell, Change, difference
-from tagloom.records.ownership import conflicts, left_unnamed, lockout, overlay
+from tagloom.records.ownership import conflicts, leaves_vlan_1, left_unnamed, lockout, overlay
 from tagloom.records.switch_state import FlowControl, Frames, Membership, PortMode
 from tagloom.units import format_mac
 
@@ -87,7 +87,9 @@ def configure_switch(  # noqa: PLR0913 - what the switch must hold before, what 
             left = _leftovers(running, expected, target, ports)
             wanted = laid(running, target, leftovers=left)
             findings = (*unknown, *conflicts(running, target, ports, switch, language.port_name))
-            findings += () if out_of_band else lockout(wanted, ports, switch, language.physical_ports)
+            if not out_of_band:
+                findings += lockout(wanted, ports, switch, language.physical_ports)
+                session.note(leaves_vlan_1=leaves_vlan_1(running, wanted, ports))
         if target is not None and expected is not None:
             assumed = laid(running, expected)
             if ahead:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 
 LAB = Path("inventory/lab")
+_PROJECT = Path("inventory")  # as `tagloom init` writes it
 _SNMP_VARIABLES = {"TAGLOOM_SNMP_USER", "TAGLOOM_SNMP_COMMUNITY"}
 _MOST_SECONDS = 366 * 86400.0  # of any time that is named: calendars and timers end somewhere
 
@@ -276,10 +277,16 @@ def inventory_of(args: argparse.Namespace) -> Path:
     """Return the inventory that was named, or the running lab. Raises InputError."""
     inventory: Path | None = args.inventory or (LAB if LAB.exists() else None)
     if inventory is None or not inventory.exists():
+        named = f"an inventory (-i {_PROJECT})" if project_words() else "an inventory"
         raise InputError(
-            [Finding("-i", "an inventory, or a running lab (tagloom lab up FABRIC)", str(inventory or "none"))]
+            [Finding("-i", f"{named}, or a running lab (tagloom lab up FABRIC)", str(inventory or "none"))]
         )
     return inventory
+
+
+def project_words() -> str:
+    """Return the option that names the project's inventory here, " -i inventory"; "" where a lab is the default."""
+    return f" -i {_PROJECT}" if (_PROJECT / "tagloom.yml").is_file() and not LAB.exists() else ""
 
 
 def add_window_option(parser: argparse.ArgumentParser) -> None:

@@ -15,6 +15,7 @@ from tagloom.cli.inputs import (
     inventory_of,
     placement_findings,
     placement_of,
+    project_words,
     traffic_given,
 )
 from tagloom.cli.screen import GOOD, NO, Screen
@@ -175,7 +176,7 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
         wrote = f"{args.output}/ ({', '.join([terminal.count(len(texts), 'configuration'), 'plan.json', *hosts])})"
         screen.say(
             f"wrote     {wrote} in {time.monotonic() - start:.1f} s",
-            f"next      tagloom apply {args.output} --check --diff",
+            f"next      tagloom apply {args.output}{project_words()} --check --diff",
         )
     else:
         screen.say("the plan does not prove; nothing was written", "next      another --routing or --assignment")
@@ -327,7 +328,7 @@ def _rollout(args: argparse.Namespace, screen: Screen) -> int:
     screen.say(
         *terminal.rollout_lines(payload), f"wrote     {args.output}/ (waves and the target, {args.output}/build)"
     )
-    screen.say(f"next      tagloom apply {args.output} --check --diff")
+    screen.say(f"next      tagloom apply {args.output}{project_words()} --check --diff")
     screen.answer(payload)
     return GOOD
 

@@ -18,6 +18,7 @@ from tagloom.apply.switch import cell_finding, drifted_cells
 from tagloom.errors import AT_ONCE, DeviceError, Finding, InputError, PlanError
 from tagloom.operate import first_push, growing, own_lines, prepare, waves
 from tagloom.operate.interrupting import interrupted_at_once, interrupted_by_waves
+from tagloom.operate.management import check_management
 from tagloom.operate.reloads import reload_remarks
 from tagloom.operate.running import applied_place
 from tagloom.pipeline.proving import proof_services
@@ -191,6 +192,7 @@ def look_and_apply(
         led = found.retarget(prepared.fabric, after, context.site.share / "templates")
         found = waves.Survey(led, found.read, after)
     on_found(found)
+    check_management(prepared.fabric, found, context.network, context.tell)
     if options.confirm_seconds and (lacking := sorted({o.switch for o in found.outcomes.outcomes if o.own_lines})):
         raise not_to_be_confirmed(f"{', '.join(lacking)} would be sent lines of your own, which no rollback takes back")
     alone = _pruned_alone(context, prepared, found, options)

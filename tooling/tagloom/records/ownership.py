@@ -122,6 +122,12 @@ def conflicts(
     return tuple(found)
 
 
+def leaves_vlan_1(running: SwitchState, wanted: SwitchState, ports: Collection[int]) -> bool:
+    """Return whether one of the fabric's `ports` would leave VLAN 1, by which a switch is managed by default."""
+    none = Membership.NONE
+    return any(running.member(DEFAULT_VLAN, p) is not none and wanted.member(DEFAULT_VLAN, p) is none for p in ports)
+
+
 def lockout(
     wanted: SwitchState, ports: Collection[int], where: str, physical: int | None = None
 ) -> tuple[Finding, ...]:
