@@ -38,6 +38,7 @@ from tagloom.render import render_commands
 from tagloom.share import share_directory
 from thinned import few
 from waiting import until
+from watchdogs import end_watchdog
 
 pytestmark = pytest.mark.slow
 
@@ -610,11 +611,12 @@ def until_it_waits(ring, begun):
 
 
 def left_waiting(ring):
-    """Kill a command whose change waits for its confirmation."""
+    """Kill a command whose change waits for its confirmation, and its watchdog."""
     begun = ring.start("apply", "change", "--confirm", "1h")
     until_it_waits(ring, begun)
     begun.kill()
     begun.communicate()
+    end_watchdog(ring.runs)
 
 
 def let_time_pass(ring):
@@ -682,6 +684,7 @@ def test_a_command_killed_in_the_middle_of_its_change_still_asks_for_the_confirm
     ring.hold_back("s1", line=f"^{pvid_line(ring, 2)}$")
     begun = ring.start("apply", "change", "--confirm", "1h")
     ring.until_held_back(begun, "s1")
+    end_watchdog(ring.runs)
     begun.kill()
     begun.communicate()
     process.mend(ring.rack)

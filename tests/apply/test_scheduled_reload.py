@@ -26,11 +26,12 @@ from tagloom.lab import process
 from tagloom.lab.device import Quirks
 from tagloom.lab.directory import Order
 from tagloom.operate import waves
-from tagloom.operate.reloads import reload_remarks
+from tagloom.operate.protection import TIMER, WATCHDOG, protection_of, protection_sentences
 from tagloom.share import share_directory
 from tagloom.verify import Plan, verify
 from thinned import few
 from waiting import until
+from watchdogs import end_watchdog
 
 pytestmark = pytest.mark.slow
 
@@ -130,6 +131,7 @@ class Ring:
 
     def lose_the_computer(self, begun):
         """End a command and all that it has started at once, as a computer does that loses its power."""
+        end_watchdog(self.rack / "runs")
         theirs = [begun.pid]
         for place in Path("/proc").glob("[0-9]*"):
             try:
@@ -339,18 +341,29 @@ def test_what_a_switch_runs_and_has_not_saved_is_saved_before_it_is_armed(ring):
 
 
 @pytest.mark.parametrize("model", [model for model in platforms.models() if platforms.load(model).netmiko_driver])
-def test_every_model_that_is_pushed_to_has_a_sentence_on_whether_it_reloads(model):
+def test_every_model_that_is_pushed_to_is_protected_by_its_own_timer_or_by_the_watchdog(model):
     fabric = make_fabric("mesh", 2, model=model)
-    (remark,) = reload_remarks(fabric, ["s0"])
-    told = "cisco" in model
-    assert remark.startswith(f"reload: s0 ({platforms.load(model).title}): {'told' if told else ''}")
-    assert told or "not" in remark
+    timed = "cisco" in model
+    assert protection_of(fabric, ["s0"]) == {"s0": TIMER if timed else WATCHDOG}
+    first, last = protection_sentences(protection_of(fabric, ["s0"]))
+    assert first.startswith("own timer: 1 switch (s0)" if timed else "this computer's watchdog: 1 switch (s0)")
+    assert "keep this computer on" in last
 
 
-def test_the_preview_names_the_switches_that_cannot_be_armed(ring):
+def test_many_switches_are_counted_and_the_first_named():
+    first, *_ = protection_sentences({f"s{number}": WATCHDOG for number in range(20)})
+    assert "20 switches (s0, s1, s2, s3, s4, s5, s6, s7 and 12 more)" in first
+    assert protection_sentences({}) == ()
+
+
+def test_the_preview_names_what_protects_each_switch(ring):
     page = ring.answer("apply", "change", "--confirm", "1h", "--check")
-    assert any("s2" in each and "PowerConnect 5324" in each and "reload" in each for each in page["remarks"])
+    assert page["protection"] == {name: TIMER if name in CISCOS else WATCHDOG for name in page["changed"]}
     assert page["next"] == "" or "--confirm 1h" in page["next"]
     shown = commands.run(["apply", "change", "--confirm", "1h", "--check", "-i", ring.rack], ring.home).stdout
-    assert "tagloom apply change --confirm 1h" in " ".join(shown.split())
-    assert ring.answer("apply", "change", "--check")["remarks"] == []
+    words = " ".join(shown.split())
+    assert "tagloom apply change --confirm 1h" in words
+    assert re.search(r"^protect   own timer: ", shown, re.MULTILINE)
+    assert "this computer's watchdog: 1 switch (s2)" in words
+    assert "keep this computer on, and connected to the switches" in words
+    assert ring.answer("apply", "change", "--check")["protection"] == {}

@@ -56,6 +56,17 @@ def test_a_password_is_read_from_a_file_or_typed_and_what_was_typed_is_in_no_fil
     assert password(inventory, ask_vault_pass=True) == "hidden"
 
 
+def test_a_process_that_outlives_the_command_has_what_was_typed_from_it(inventory, monkeypatch):
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(getpass, "getpass", lambda _prompt: SECRET)
+    with vault_password(argparse.Namespace(ask_vault_pass=True)):
+        inherited = dict(os.environ)
+    assert not Path(inherited[FILE]).exists()
+    for name, value in inherited.items():
+        monkeypatch.setenv(name, value)
+    assert password(inventory) == "hidden"
+
+
 def test_a_password_that_is_missing_or_wrong_is_one_sentence(inventory, tmp_path, monkeypatch):
     monkeypatch.delenv(FILE, raising=False)
     with pytest.raises(InputError) as found:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from tagloom.cli.inputs import (
 )
 from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO, Screen
 from tagloom.cli.vault import add_vault_words
+from tagloom.cli.watching import start_watchdog
 from tagloom.cli.words import Commands, Parser
 from tagloom.errors import Finding, InputError
 
@@ -76,13 +78,15 @@ def _apply(args: argparse.Namespace, screen: Screen) -> int:
 
 def _settled(context: Any, result: Any, args: argparse.Namespace) -> Any:
     """Return what became of an apply once it was confirmed or taken back, where it waits for that."""
-    from tagloom.operate import confirming
+    from tagloom.operate import confirming, watchdog
 
     if args.check:
         return result
     keyboard = Keyboard()
     words = _next_words(args, "confirm") + (", or yes here" if keyboard.is_open else "")
-    return confirming.settle(context, result, _options(args), keyboard, words)
+    result = confirming.settle(context, result, _options(args), keyboard, words)
+    watchdog.dismiss(context.site.home)
+    return result
 
 
 def prove_and_apply(
@@ -175,16 +179,19 @@ def _resume(args: argparse.Namespace, screen: Screen) -> int:
     wrong.end()
     with until_confirmed(args, screen), context_at(args, screen, site) as context:
         left = confirming.left_waiting(context)
-        if left is not None and not args.check:
+        if left is not None and left.run is not None and not args.check:
+            confirming.protect(context, left.run)
             return _show_result(_settled(context, left, args), screen, args, context)
         run = operation.interrupted(context)
         if args.confirm and not args.check:
             confirming.arm(context, run, _options(args).confirm_seconds)
         if args.build is not None and str(args.build.absolute()) != run.source:
             raise InputError([Finding("--resume", f"{run.source}, which was interrupted", str(args.build))])
+        protection = {} if args.check else confirming.protect(context, run)
         screen.remark(f"resuming  {run.kind} {run.name} of {run.source}, in wave {run.wave} of {run.waves}")
         with screen.progress("switches read" if args.check else "pushes") as note:
             result = operation.resume(context, run, _options(args), counting(note, None), check=args.check)
+        result = replace(result, protection=protection)
         result = _settled(context, result, args)
         if args.check or args.diff:
             _show(result.outcomes, screen, diff=args.diff)
@@ -243,7 +250,8 @@ def context_of(args: argparse.Namespace, screen: Screen, ansible: Ansible) -> It
 
     what = getattr(args, "build", None) or getattr(args, "timetable", None)
     words = " ".join(["tagloom", args.command, *([str(what)] if what else [])])
-    with open_context(ansible, words, screen.remark, network_of(ansible.site.inventory)) as context:
+    network, watch = network_of(ansible.site.inventory), partial(start_watchdog, args)
+    with open_context(ansible, words, screen.remark, network, watch) as context:
         yield context
 
 
@@ -291,6 +299,7 @@ def _show_result(
     screen.say(*terminal.interrupted_lines(result.interrupted, checked=checked, refused=result.refused))
     if result.way is not None and (checked or result.refused):
         screen.say(*terminal.way_lines(result.way))
+    screen.say(*_protection_lines(result, checked=checked))
     again = _again(args, result)
     if result.run is not None and not result.good:
         screen.say(*terminal.row("stands", result.run.standing))
@@ -332,6 +341,16 @@ def _show_result(
         return DEVICE_FAILED
     unconfirmed = result.confirmation is not None and result.confirmation.state != CONFIRMED
     return NO if outcomes.stopped or outcomes.failed or unconfirmed else GOOD
+
+
+def _protection_lines(result: Any, *, checked: bool) -> list[str]:
+    """Return what protects each switch, for a check; else it was printed before the first line."""
+    from tagloom.operate.protection import protection_sentences
+    from tagloom.report import terminal
+
+    said = protection_sentences(result.protection) if checked else ()
+    labels = ("protect", *[""] * len(said))
+    return [line for label, sentence in zip(labels, said, strict=False) for line in terminal.row(label, sentence)]
 
 
 def _silent(result: Any) -> list[str]:

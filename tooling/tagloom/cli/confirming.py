@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from tagloom.cli.inputs import LAB, Findings, inventory_of, seconds_of
 from tagloom.cli.screen import GOOD, NO
+from tagloom.cli.vault import add_vault_words
+from tagloom.cli.watching import watch
 from tagloom.errors import Finding
 
 if TYPE_CHECKING:
@@ -80,6 +82,8 @@ class Keyboard:
 
 
 def _confirm(args: argparse.Namespace, screen: Screen) -> int:
+    if args.watch:
+        return watch(args, screen)
     from tagloom.apply import abort
     from tagloom.apply.confirmations import CONFIRMED, Confirmations
     from tagloom.apply.journal import Journal
@@ -114,3 +118,10 @@ def add(commands: Commands) -> None:
     confirm.add_argument(
         "-i", "--inventory", type=Path, metavar="INVENTORY", help=f"inventory (default {LAB}, where a lab runs)"
     )
+    confirm.add_argument(
+        "--watch",
+        action="store_true",
+        help="confirm nothing: take the change back once its time is over, and try again where a switch cannot be "
+        "reached; apply --confirm starts this by itself",
+    )
+    add_vault_words(confirm)

@@ -36,19 +36,22 @@ def add_vault_words(parser: argparse.ArgumentParser) -> None:
 
 @contextmanager
 def vault_password(args: argparse.Namespace) -> Iterator[None]:
-    """Set the environment by which Ansible decrypts a vault, as the options say. Raises InputError for no password."""
+    """Set the environment by which Ansible decrypts a vault, as the options say. Raises InputError for no password.
+
+    A command that another one started, which was typed the password, has it from there.
+    """
     file = getattr(args, "vault_password_file", None)
     if file is not None:
         if not os.access(file, os.R_OK) or not file.is_file():
             raise InputError([Finding("--vault-password-file", "a file that can be read", str(file))])
         with _environment({FILE: str(file.absolute())}):
             yield
-    elif getattr(args, "ask_vault_pass", False):
+    elif getattr(args, "ask_vault_pass", False) or os.environ.get(_TYPED):
         with tempfile.TemporaryDirectory(prefix="tagloom-vault-") as place:
             script = Path(place) / "password"
             script.write_text(_SCRIPT, "utf-8")
             script.chmod(0o700)
-            with _environment({FILE: str(script), _TYPED: _typed()}):
+            with _environment({FILE: str(script), _TYPED: os.environ.get(_TYPED) or _typed()}):
                 yield
     else:
         yield

@@ -19,7 +19,7 @@ from tagloom.errors import AT_ONCE, DeviceError, Finding, InputError, PlanError
 from tagloom.operate import first_push, growing, own_lines, prepare, waves
 from tagloom.operate.interrupting import interrupted_at_once, interrupted_by_waves
 from tagloom.operate.management import check_management
-from tagloom.operate.reloads import reload_remarks
+from tagloom.operate.protection import protection_of, protection_sentences
 from tagloom.operate.running import applied_place
 from tagloom.pipeline.proving import proof_services
 from tagloom.platforms.factory import factory_state
@@ -92,6 +92,7 @@ class Result:
     that a check found that it would not be;
     `pruned` are the memberships in VLANs of others that it takes from links, by switch as (VLAN, port). `confirmation`
     is that which the change waited for, None where nobody asked for one. `way` is None where nothing is to change.
+    `protection` says, where the change must be confirmed, what takes it back on each switch that it changes.
     """
 
     outcomes: Outcomes
@@ -103,6 +104,7 @@ class Result:
     pruned: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     confirmation: Confirmation | None = None
     way: ChangeWay | None = None
+    protection: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def good(self) -> bool:
@@ -119,6 +121,7 @@ class Result:
         payload["drift"] = [finding.to_json() for finding in self.drift]
         payload["own_lines"] = {o.switch: list(o.own_lines) for o in self.outcomes.outcomes if o.own_lines}
         payload["confirmation"] = self.confirmation.to_json() if self.confirmation else None
+        payload["protection"] = dict(self.protection)
         payload["strategy"] = self.way.strategy if self.way else ""
         payload["rollback_possible"] = self.way.returns if self.way else None
         payload["pending"] = bool(self.outcomes.changed) if checked else not self.good
@@ -217,8 +220,8 @@ def look_and_apply(
             found = look(context, prepared.sequence, 1, on_progress)
     if check:
         seen = _with_own_lines(preview(context, prepared, found, options))
-        said = reload_remarks(prepared.fabric, seen.outcomes.changed) if options.confirm_seconds else ()
-        return replace(seen, remarks=(*seen.remarks, *said))
+        by = protection_of(prepared.fabric, seen.outcomes.changed) if options.confirm_seconds else {}
+        return replace(seen, protection=by)
     with phase("pushes", prepared.sequence.waves) as on_progress:
         result = apply_new(context, prepared, found, options, on_progress)
     if alone is not None:
@@ -356,8 +359,10 @@ def apply_new(
     _announce(context, prepared.sequence, cut)
     if way.returns and way.ends_spanning_tree:
         context.tell(f"way       {way.sentence}")
-    for remark in reload_remarks(prepared.fabric, changes) if options.confirm_seconds else ():
-        context.tell(remark)
+    by = protection_of(prepared.fabric, changes) if options.confirm_seconds else {}
+    if by:
+        announce_protection(context, by)
+        context.watch()
     wish = {"allowed": not cut.hitless, "confirm_seconds": options.confirm_seconds}
     run, sequence = context.begin(prepared.sequence, "apply", source, save=unsaved, **wish)  # type: ignore[arg-type]  # its own keywords
 
@@ -367,7 +372,14 @@ def apply_new(
 
     outcomes = context.push(run, sequence, meanwhile=prove_from_here, on_progress=on_progress)
     result = _after(context, run, sequence, found.complete(outcomes), options, on_progress)
-    return replace(result, remarks=(*remarks, *result.remarks), interrupted=cut, pruned=cells, way=way)
+    remarks = (*remarks, *result.remarks)
+    return replace(result, remarks=remarks, interrupted=cut, pruned=cells, way=way, protection=by)
+
+
+def announce_protection(context: ApplyContext, protection: Mapping[str, str]) -> None:
+    """Announce what protects each switch, before a line is sent."""
+    for number, sentence in enumerate(protection_sentences(protection)):
+        context.tell(f"{'' if number else 'protect':<10}{sentence}")
 
 
 def _way_of(sequence: WaveSequence, before: FabricState, after: FabricState) -> ChangeWay:

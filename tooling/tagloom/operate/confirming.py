@@ -14,6 +14,7 @@ from tagloom.apply.run_directory import RunDirectory
 from tagloom.apply.run_states import STOPPED
 from tagloom.errors import PlanError
 from tagloom.operate import apply, own_lines
+from tagloom.operate.protection import protection_of
 from tagloom.units import clock_time
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 POLL_SECONDS = 0.2
 NO_TIME_LEFT = "nobody: the time was over"
+CUT_SHORT = "nobody: its command died while it sent it"
 
 
 class Terminal(Protocol):
@@ -95,7 +97,7 @@ def _take_back(
     back = apply.rollback(context, None, wish)
     if result.outcomes.failed:  # why it is taken back
         back = replace(back, outcomes=own_lines.joined(result.outcomes, back.outcomes))
-    return replace(back, confirmation=kept.newest())
+    return replace(back, confirmation=kept.newest(), protection=result.protection)
 
 
 def arm(context: ApplyContext, run: Run, seconds: float) -> None:
@@ -103,6 +105,18 @@ def arm(context: ApplyContext, run: Run, seconds: float) -> None:
     if run.kind != "apply" or not run.proven:
         raise apply.not_to_be_confirmed(f"{run.kind} {run.name} of {run.source} cannot be taken back so")
     Confirmations(context.journal).arm(run.id, seconds)
+
+
+def protect(context: ApplyContext, run: Run) -> dict[str, str]:
+    """Announce what takes a resumed run back on each of its switches, and have it watched; {} if none is to confirm."""
+    armed = Confirmations(context.journal).open()
+    if armed is None or armed.run.id != run.id or armed.state not in {UNDER_WAY, WAITING}:
+        return {}
+    fabric = context.own_sequence(run).fabric
+    by = protection_of(fabric, [switch.name for switch in fabric.live])
+    apply.announce_protection(context, by)
+    context.watch()
+    return by
 
 
 def left_waiting(context: ApplyContext) -> Result | None:
@@ -127,7 +141,8 @@ def take_back_left_over(context: ApplyContext, options: ApplyOptions) -> Result 
     armed = kept.open()
     if armed is None or armed.state == WAITING:
         return None
-    return _take_back(context, kept, armed, options, NO_TIME_LEFT, apply.Result(Outcomes((), ()), armed.run))
+    by = CUT_SHORT if armed.state == UNDER_WAY else NO_TIME_LEFT
+    return _take_back(context, kept, armed, options, by, apply.Result(Outcomes((), ()), armed.run))
 
 
 def confirm(kept: Confirmations, by: str) -> Confirmation | None:

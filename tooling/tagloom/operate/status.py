@@ -23,6 +23,7 @@ from tagloom.apply.typed_lines import typed
 from tagloom.operate import prepare
 from tagloom.operate.clock_document import failover_of, read_clock
 from tagloom.operate.running import applied_place, is_repair
+from tagloom.operate.watchdog import read_watchdog
 from tagloom.platforms.port_names import link_name, port_name
 from tagloom.read import read_fabric
 from tagloom.read.build_directory import read_texts
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from tagloom.errors import Finding
     from tagloom.operate.clock_document import ClockDocument
     from tagloom.operate.repair_runs import Poll
+    from tagloom.operate.watchdog import Watchdog
     from tagloom.records.fabric import Fabric
     from tagloom.records.switch_state import FabricState
 
@@ -55,6 +57,7 @@ class Recorded:
     opening     of a run that is not finished, its links that were shut before it: they need not be open yet
     locked_by   who works on the switches now, "" for nobody
     armed       the change that is to be confirmed, else taken back
+    watchdog    the process that takes that back, or that did until it ended
     reloads     the switches that are told to reload from what they have saved, and were not told otherwise since
     """
 
@@ -67,6 +70,7 @@ class Recorded:
     locked_by: str = ""
     clock: ClockDocument | None = None
     armed: Confirmation | None = None
+    watchdog: Watchdog | None = None
     reloads: tuple[ScheduledReload, ...] = ()
     build: Path | None = None
 
@@ -112,7 +116,10 @@ def recorded(home: Path) -> Recorded:
     applied = journal.applied()
     armed = Confirmations(journal).open()
     reloads = tuple(ScheduledReloads(journal).all())
-    reported = Recorded(last, applied, locked_by=locked_by, clock=read_clock(home), armed=armed, reloads=reloads)
+    dog = read_watchdog(home) if armed is not None else None
+    reported = Recorded(
+        *(last, applied), locked_by=locked_by, clock=read_clock(home), armed=armed, watchdog=dog, reloads=reloads
+    )
     if applied is None:
         return reported
     with tempfile.TemporaryDirectory() as place:
@@ -323,8 +330,23 @@ def status_page(fabric: str, known: Recorded, seen: Look | None) -> dict[str, An
         "back": list(shown.back),
         "differs": list(shown.differs),
         "armed": known.armed.to_json() if known.armed else None,
+        "watchdog": watchdog_payload(known.watchdog) if known.armed else None,
         "reloads": [each.to_json() for each in known.reloads],
         "findings": [finding.to_json() for finding in shown.findings],
+    }
+
+
+def watchdog_payload(dog: Watchdog | None) -> dict[str, Any]:
+    """Return what takes back a change that must be confirmed, and how its tries went, with the keys of status."""
+    return {
+        "at_work": dog is not None and dog.at_work,
+        "by": f"{dog.user} on {dog.host}, process {dog.pid}" if dog is not None else "",
+        "tries": dog.tries if dog is not None else 0,
+        "tried_at": moment(dog.tried_at) if dog is not None else None,
+        "error": dog.error if dog is not None else "",
+        "next_at": moment(dog.next_at) if dog is not None else None,
+        "gives_up_at": moment(dog.gives_up_at) if dog is not None else None,
+        "gave_up": dog is not None and dog.gave_up,
     }
 
 

@@ -243,12 +243,17 @@ def _nobody(line: str) -> None:
     del line
 
 
+def _nothing() -> None:
+    pass
+
+
 @dataclass(frozen=True)
 class ApplyContext:
     """What every command on switches needs: Ansible, the journal, the lock that is held.
 
     `tell` takes what the operator is to know before a line is sent. `direct` does what Ansible does, where it reaches
-    a whole fabric. `network` reads the network over SNMP, where that is set up.
+    a whole fabric. `network` reads the network over SNMP, where that is set up. `watch` starts the process that takes
+    back a change which must be confirmed, should this one die; it raises where there is none.
     """
 
     ansible: Ansible
@@ -257,6 +262,7 @@ class ApplyContext:
     tell: Callable[[str], None] = _nobody
     direct: DirectPusher | None = None
     network: ReadNetwork | None = None
+    watch: Callable[[], None] = _nothing
 
     def __post_init__(self) -> None:
         self.ansible.hold(self.lock.over)
@@ -476,18 +482,22 @@ def _on_loopback(address: str) -> bool:
 
 @contextmanager
 def open_context(
-    ansible: Ansible, command: str, tell: Callable[[str], None], network: ReadNetwork | None = None
+    ansible: Ansible,
+    command: str,
+    tell: Callable[[str], None],
+    network: ReadNetwork | None = None,
+    watch: Callable[[], None] = _nothing,
 ) -> Iterator[ApplyContext]:
     """Take the fabric's lock and open its journal, for one command, in words, at a time.
 
-    `network` reads the network over SNMP, None where that is not set up.
+    `network` reads the network over SNMP, None where that is not set up. `watch` is as in `ApplyContext`.
     """
     home = ansible.site.home
     with FabricLock(home / LOCK, command, tell) as lock, Journal(home / JOURNAL) as journal:
         journal.interrupt()
         try:
             with interrupts.unwrapped():
-                yield ApplyContext(ansible, journal, lock, tell, network=network)
+                yield ApplyContext(ansible, journal, lock, tell, network=network, watch=watch)
         except TagloomError:
             raise
         except Exception as error:

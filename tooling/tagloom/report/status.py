@@ -55,6 +55,7 @@ def status_lines(payload: Mapping[str, Any], now: float) -> list[str]:
     lines += row("at work", payload["locked_by"] or "nobody")
     if (armed := payload["armed"]) is not None:
         lines += row("armed", confirmation_words(armed, now))
+        lines += row("watchdog", watchdog_words(payload["watchdog"], now))
     for each in payload["reloads"]:
         until = _until(each["until"], now)
         lines += row("armed", f"{each['switch']} reloads from what it has saved by {until}, unless it is called off")
@@ -110,6 +111,23 @@ def confirmation_words(armed: Mapping[str, Any], now: float) -> str:
         "taken back": f"{name}: taken back ({armed['by']})",
         "confirmed": f"{name}: confirmed by {armed['by']}",
     }.get(armed["state"], f"{name}: {armed['state']}")
+
+
+def watchdog_words(watchdog: Mapping[str, Any], now: float) -> str:
+    """Return whether a process takes back a change that must be confirmed, and why it could not so far."""
+    failed = ""
+    if watchdog["tries"]:
+        last = f"the last at {_until(watchdog['tried_at'], now)}: {watchdog['error']}"
+        failed = f"{count(watchdog['tries'], 'try')} failed, {last}"
+    if watchdog["gave_up"]:
+        return f"gave up: {failed}; tagloom rollback takes the change back, or tagloom confirm --watch tries again"
+    if not watchdog["at_work"]:
+        again = "tagloom confirm --watch starts it again"
+        return f"not running ({watchdog['by'] or 'none was started'}): {failed + '; ' if failed else ''}{again}"
+    if failed:
+        until = _until(watchdog["gives_up_at"], now)
+        return f"{failed}; tries again at {_until(watchdog['next_at'], now)}, until {until} ({watchdog['by']})"
+    return f"takes the change back unless it is confirmed ({watchdog['by']})"
 
 
 def log_lines(log: Sequence[Mapping[str, Any]], *, whole: bool) -> list[str]:
