@@ -31,7 +31,7 @@ def switch(model="powerconnect-5324", state=None, number=0, octets=lambda _: (0,
     device.foreign.take("", f"hostname s{number}")
     if state is not None:
         device.editor = SwitchEditor.of(state)
-    tree = SwitchTree(device, number, octets, neighbours, lambda: agent.uptime_seconds)
+    tree = SwitchTree(device, number, octets, neighbours, lambda: agent.uptime_seconds, lambda _port: 0.0)
     agent = Agent(tree, LOGIN, b"\x80\x00\x1f\x88\x03" + switch_mac(number).to_bytes(6, "big"))
     return device, agent
 

@@ -164,7 +164,7 @@ class Days:
 
     def operator(self):
         """Read and look, as an operator does beside the daemon, and repair by hand."""
-        for words in (["status", "-i", str(self.rack)], ["repair", "--hold", "0.1s", "-i", str(self.rack)]):
+        for words in (["status", "-i", str(self.rack)], ["repair", "--hold", "0s", "-i", str(self.rack)]):
             status = self.command(*words)
             self.note(f"operator: {words[0]}: exit status {status}")
 

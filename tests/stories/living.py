@@ -298,7 +298,7 @@ class Operator:
             if self.pursue(["repair"], self.fabric):
                 self.settled(self.fabric, "second repair")
         self.rack.mend()
-        if self.pursue(["repair", "--hold", "0.1s"], self.fabric):
+        if self.pursue(["repair", "--hold", "0s"], self.fabric):
             self.settled(self.fabric, "home")
 
     def switch(self):
@@ -324,7 +324,7 @@ class Operator:
             self.settled(less, f"dead switch, {way}")
         self.rack.mend()
         if way == "repair":
-            back = self.pursue(["repair", "--hold", "0.1s"], fabric)
+            back = self.pursue(["repair", "--hold", "0s"], fabric)
         elif way == "without":
             back = self.pursue(["apply", self.build, *self.chance.choice([(), ("--readmit", switch.name)])], fabric)
         else:

@@ -64,7 +64,7 @@ def test_a_switch_dies_with_the_only_host_of_a_network(terminal):
     assert reached <= PAIRS - 6
     assert terminal.kept_apart()
     process.mend(terminal.rack)
-    page = terminal.answer("repair", "--hold", "0.1s")
+    page = terminal.answer("repair", "--hold", "0s")
     assert (page["dead_switches"], page["pairs_restored"], page["failed"]) == ([], 6, [])
     assert terminal.heard() == (PAIRS, [])
     assert terminal.kept_apart()

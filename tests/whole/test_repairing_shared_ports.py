@@ -72,7 +72,7 @@ def test_a_switch_dies_and_the_others_find_each_other(terminal):
     assert page["pairs_cut"] - page["pairs_restored"] - page["pairs_apart"] == 0
     assert terminal.heard(expect=1) == (3 * 2 + 4 * 3, [])
     process.mend(terminal.rack)
-    page = terminal.answer("repair", "--hold", "0.1s")
+    page = terminal.answer("repair", "--hold", "0s")
     assert (page["dead_switches"], page["failed"]) == ([], [])
     assert terminal.heard() == (PAIRS, [])
     assert terminal.kept_apart()

@@ -115,6 +115,10 @@ class Agent:
         self._booted = self.clock()
         self.boots += 1
 
+    def elapse(self, seconds: float) -> None:
+        """Pass time, as if it had booted so much earlier."""
+        self._booted -= seconds
+
     def next_notification(self) -> int:
         """Return a number that no notification of this agent has had."""
         self._notifications += 1

@@ -62,7 +62,8 @@ class SwitchTree:
 
     `number` counts the rack's switches from 0; `octets` gives a port's octets received and sent since it booted;
     `neighbours` the far ends of the cables that have link, by port number; `uptime_seconds` the agent's own clock;
-    `spanning` its spanning tree as `Dataplane.spanning` has it, None if only a kernel knows.
+    `changed_seconds` when a port last went up or down by that clock, 0 if not since the switch booted; `spanning` its
+    spanning tree as `Dataplane.spanning` has it, None if only a kernel knows.
     """
 
     device: Device
@@ -70,6 +71,7 @@ class SwitchTree:
     octets: Callable[[int], tuple[int, int]]
     neighbours: Callable[[], Mapping[int, Neighbour]]
     uptime_seconds: Callable[[], float]
+    changed_seconds: Callable[[int], float]
     spanning: Callable[[], Spanning] | None = None
     _columns: dict[Oid, _Column] = field(default_factory=dict)
     _all: list[Oid] = field(default_factory=list)
@@ -131,7 +133,7 @@ class SwitchTree:
         values: dict[int, Callable[[], bytes]] = {
             1: lambda: _text(_description(device)),
             2: lambda: ber.oid(_arcs(next(iter(device.platform.sys_object_id), "0.0"))),
-            3: lambda: ber.integer(int(self.uptime_seconds() * 100) % (1 << 32), ber.TIME_TICKS),
+            3: lambda: _ticks(self.uptime_seconds()),
             4: lambda: _text("virtual rack"),
             5: lambda: _text(device.hostname),
             6: lambda: _text("loopback"),
@@ -181,7 +183,7 @@ class SwitchTree:
             (*_IF_ENTRY, 6): lambda _: ber.tlv(ber.OCTETS, mac.to_bytes(6, "big")),
             (*_IF_ENTRY, 7): port(admin, ber.integer(1)),
             (*_IF_ENTRY, 8): port(oper, ber.integer(1)),
-            (*_IF_ENTRY, 9): lambda _: ber.integer(0, ber.TIME_TICKS),
+            (*_IF_ENTRY, 9): port(lambda n: _ticks(self._changed(n)), _ticks(0.0)),
             (*_IF_ENTRY, 10): port(octets(0, ber.COUNTER32), zero32),
             (*_IF_ENTRY, 13): lambda _: zero32,
             (*_IF_ENTRY, 14): lambda _: zero32,
@@ -341,6 +343,13 @@ class SwitchTree:
     def _up(self, port: int) -> bool:
         return self.device.editor.enabled[port - 1] and self.device.carrier(port)
 
+    def _changed(self, number: int) -> float:
+        """Return when a port last went up or down; a port-channel when one of its ports did."""
+        if number <= self.device.platform.physical_ports:
+            return self.changed_seconds(number)
+        joined = [port for port, lag in enumerate(self.device.editor.lag, start=1) if lag == number]
+        return max((self.changed_seconds(port) for port in joined), default=0.0)
+
     def _pvid(self, index: Oid) -> bytes:
         pvid = self.device.editor.pvid[index[0] - 1]
         return ber.integer(self.device.platform.discard_pvid if pvid == DISCARD_PVID else pvid, ber.GAUGE32)
@@ -356,6 +365,11 @@ class SwitchTree:
 def switch_mac(number: int) -> int:
     """Return the address of the rack's switch `number`, which is its chassis id."""
     return _FACTORY_MAC + number
+
+
+def _ticks(seconds: float) -> bytes:
+    """Write TimeTicks: hundredths of a second, which begin again after 497 days."""
+    return ber.integer(int(seconds * 100) % (1 << 32), ber.TIME_TICKS)
 
 
 def _scalar(write: Callable[[], bytes]) -> _Column:

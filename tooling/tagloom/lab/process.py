@@ -192,7 +192,7 @@ def mend(directory: Path, *switches: str) -> None:
 
 
 def elapse(directory: Path, seconds: float) -> list[str]:
-    """Pass time for the reloads that switches have scheduled, and return those that have restarted."""
+    """Pass time for the agents' clocks and for scheduled reloads, and return the switches that have restarted."""
     return list(ask(directory, "elapse", seconds=seconds)["restarted"])
 
 

@@ -97,7 +97,14 @@ class Rack:
         self._zero: dict[tuple[str, int], tuple[int, int]] = {}
         self._agent_ports: list[asyncio.DatagramTransport] = []
         self._target: traps.Target | None = None
-        self._links_up: dict[tuple[int, int], bool] = {}  # as notifications have said
+        self._ports = [
+            sorted({*self._linked[s], *(port for port, host in enumerate(self.fabric.port_host[s]) if host >= 0)})
+            for s in range(len(self.fabric.switches))
+        ]
+        self._links_up = {
+            end: self._is_up(*end) for s, ports in enumerate(self._ports) for end in ((s, p) for p in ports)
+        }
+        self._link_changed: dict[tuple[int, int], float] = {}  # at which uptime of its switch, 0 if not since its boot
 
     def _device(self, number: int, switch: Switch) -> Device:
         platform, name = platforms.of(switch), switch.name
@@ -134,7 +141,11 @@ class Rack:
 
         spanning = None if isinstance(self.dataplane, KernelDataplane) else partial(self._spanning, device.name)
         neighbours = partial(self._neighbours, number)
-        tree = SwitchTree(device, number, partial(self._octets, device.name), neighbours, uptime, spanning)
+
+        def changed(port: int) -> float:
+            return self._link_changed.get((number, port), 0.0)
+
+        tree = SwitchTree(device, number, partial(self._octets, device.name), neighbours, uptime, changed, spanning)
         login = Login(SNMP["community"], SNMP["user"], SNMP["auth_password"], SNMP["priv_password"])
         engine_id = _ENTERPRISE + switch_mac(number).to_bytes(6, "big")
 
@@ -382,23 +393,39 @@ class Rack:
     def _traps(self, order: dict[str, Any]) -> dict[str, Any]:
         """Send notifications of links from now on, where and how an order says."""
         self._target = traps.Target.of(order)
-        self._links_up = {at: self._carrier(*at) for at in self._far}
         return {}
 
-    def _notify(self, changed: Device | None = None) -> None:
-        """Send word of the ports that went up or down since the last time, by the agents of their switches.
+    def _is_up(self, number: int, port: int) -> bool:
+        """Return whether a port is up: open, with link, on a switch that runs."""
+        device = self.devices[self.fabric.switches[number].name]
+        return self._carrier(number, port) and device.editor.enabled[port - 1] and not device.down
+
+    def _note_links(self, changed: Device | None = None) -> None:
+        """Note the ports that went up or down since the last time, and have the agents of their switches send word.
 
         Only of a switch that has `changed` and of its neighbours, where one alone has.
         """
-        if self._target is None:
-            return
-        at = [end for end in self._far if changed is None or end[0] == self.fabric.index[changed.name]]
-        for number, port in dict.fromkeys([*at, *map(self._far.__getitem__, at)]):
-            device = self.devices[self.fabric.switches[number].name]
-            up = self._carrier(number, port) and device.editor.enabled[port - 1] and not device.down
+        numbers = range(len(self._ports)) if changed is None else [self.fabric.index[changed.name]]
+        at = [(number, port) for number in numbers for port in self._ports[number]]
+        for number, port in dict.fromkeys([*at, *(self._far[end] for end in at if end in self._far)]):
+            up = self._is_up(number, port)
             was_up, self._links_up[number, port] = self._links_up[number, port], up
-            if up != was_up:
-                traps.notify(self.agents[device.name], self._agent_ports[number], self._target, port, up=up)
+            if up == was_up:
+                continue
+            each = self.agents[self.fabric.switches[number].name]
+            self._link_changed[number, port] = each.uptime_seconds
+            if self._target is not None and (number, port) in self._far:
+                traps.notify(each, self._agent_ports[number], self._target, port, up=up)
+
+    def _boot_agent(self, device: Device) -> None:
+        """Begin a switch's own time; its ports come up with it, and those at the far ends of its cables went down."""
+        number = self.fabric.index[device.name]
+        self.agents[device.name].reboot()
+        for port in self._ports[number]:
+            self._link_changed.pop((number, port), None)
+            far = self._far.get((number, port))
+            if far is not None and self._links_up[far]:
+                self._link_changed[far] = self.agents[self.fabric.switches[far[0]].name].uptime_seconds
 
     def _reboot(self, order: dict[str, Any]) -> dict[str, Any]:
         for device in self._named(order.get("switches") or []):
@@ -452,6 +479,7 @@ class Rack:
             self.devices[name].configure(kept)
             self.devices[name].manner = ""
         self._settled = None
+        self._note_links()
         return {}
 
     def _reload(self, device: Device) -> None:
@@ -473,8 +501,10 @@ class Rack:
         return None if timer is None else max(0.0, timer.when() - asyncio.get_running_loop().time())
 
     def _elapse(self, order: dict[str, Any]) -> dict[str, Any]:
-        """Pass time for what switches have scheduled: what is due by then restarts now."""
+        """Pass time for the agents and for what switches have scheduled: what is due by then restarts now."""
         seconds = float(order.get("seconds") or 0.0)
+        for each in self.agents.values():
+            each.elapse(seconds)
         restarted = []
         for name in filter(self._reloads.__contains__, self.devices):
             device = self.devices[name]
@@ -490,7 +520,7 @@ class Rack:
     def _restart(self, device: Device) -> None:
         self._schedule(device, 0)
         device.reboot()
-        self.agents[device.name].reboot()
+        self._boot_agent(device)
         for port in range(1, device.platform.ports + 1):
             key = device.name, port
             self._zero[key] = self.dataplane.received[key], self.dataplane.sent[key]
@@ -537,7 +567,10 @@ class Rack:
             for timer in self._timers.pop(device.name, []):
                 timer.cancel()
             device.faults.mend()
-            device.down = device.refusing = device.locked = False
+            device.refusing = device.locked = False
+            if device.down:
+                device.down = False
+                self._boot_agent(device)
             number = self.fabric.index[device.name]
             for at in [at for at in self._pulled if at[0] == number]:
                 for end in (at, self._far[at]):
@@ -598,10 +631,17 @@ class Rack:
         self.traffic = None
         self.fabric = replace(self.fabric, hosts=tuple(map(host_of, order["hosts"])))
         self.dataplane.plug(self.fabric)
+        for host in self.fabric.hosts:
+            if host.port not in self._ports[host.switch]:
+                self._ports[host.switch] = sorted({*self._ports[host.switch], host.port})
+                self._links_up[host.switch, host.port] = False
+        self._note_links()
         return {}
 
     def _up_again(self, device: Device) -> None:
-        device.down = False
+        if device.down:
+            device.down = False
+            self._boot_agent(device)
         self._renew("a reboot", device)
 
     def _plug(self, ends: Iterable[tuple[int, int]]) -> None:
@@ -619,12 +659,12 @@ class Rack:
             self.dataplane.break_off(self._dead(), self._pulled, self._losing)
             if self.traffic is not None:
                 self.traffic.landed(what)
-        self._notify()
+        self._note_links()
 
     def _changed(self, device: Device) -> None:
         """Update the data plane with what a line on a switch has changed."""
         self._settled = None
-        self._notify(device)
+        self._note_links(device)
         if self.traffic is not None:
             self.traffic.plane.change(device.name, device.forwarding())
             self.traffic.landed(f"{device.name} {device.last_line}")
