@@ -6,11 +6,13 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from fabrics import make_fabric
 from tagloom.errors import InputError
 from tagloom.read.calendar import due, upcoming
 from tagloom.read.timetable_file import format_timetable, read_timetable
 from tagloom.records.reweave import ReweaveLimits
 from tagloom.records.timetable import Rule, Timetable
+from tagloom.regulate.settings_file import read_settings
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -179,3 +181,58 @@ def test_a_timetable_that_is_written_reads_back(tmp_path, more):
     table = Timetable(rules, "Europe/Berlin", 600.0, 4, {"night.json": tmp_path / "night.json"}, **more)
     (tmp_path / "t.yml").write_text(format_timetable(table))
     assert read_timetable(tmp_path / "t.yml") == table
+
+
+def test_of_two_rules_in_the_hour_left_out_the_later_one_on_the_wall_holds(table):
+    spring = table(("30 2 * * *", "all-on"), ("10 2 * * *", "night.json"))  # in the file in the other order
+    begin = at(2027, 3, 28, 3)
+    assert upcoming(spring, at(2027, 3, 28, 1), 0.25) == [(begin, "night.json"), (begin, "all-on")]
+    assert due(spring, begin) == "all-on"
+    both = table(("0 3 * * *", "all-on"), ("40 2 * * *", "night.json"), ("0 2 27 * *", "all-on"))
+    assert due(both, begin) == "all-on"  # 3:00 is on the clock that day
+
+
+def listed(tmp_path, *rows, fabric=None):
+    path = tmp_path / "t.yml"
+    path.write_text("".join(f"- {row}\n" for row in rows))
+    return read_timetable(path, fabric=fabric)
+
+
+def test_rules_list_links_that_are_off_without_any_settings_file(tmp_path):
+    fabric = make_fabric("torus", 4, 4, parallel=2, model="powerconnect-5324")
+    rows = ('{when: "0 20 * * 1-5", off: [s0:g2, "s3:1/g4", s1:g4]}', '{when: "0 7 * * 1-5", off: []}')
+    with pytest.raises(InputError) as caught:  # a 5324 spells its ports g1 to g24
+        listed(tmp_path, *rows, fabric=fabric)
+    assert [each.where.rpartition(": ")[2] for each in caught.value.findings] == ["rules[0].off[1]"]
+    table = listed(tmp_path, rows[0].replace("1/g4", "g4"), rows[1], fabric=fabric)
+    night = "off s0:g2, s3:g4, s1:g4"
+    assert [rule.settings for rule in table.rules] == [night, "all-on"]
+    assert (table.files, table.names) == ({}, (night,))
+    smaller, regulated = read_settings(fabric, table, night)
+    assert sum(not link.up for link in smaller.links) == 2  # both ends of one link name it once
+    assert regulated.routes is None
+    (tmp_path / "t.yml").write_text(format_timetable(table))
+    assert read_timetable(tmp_path / "t.yml", fabric=fabric) == table
+
+
+def test_everything_wrong_with_lists_of_links_is_said_at_once(tmp_path):
+    fabric = make_fabric("ring", 3, parallel=2, model="powerconnect-5324")
+    rows = (
+        '{when: "0 20 * * 1-8", off: [s0:g1, s9:g1, s0:g99, s0, s0:g9]}',
+        '{when: "0 7 * * *", off: [s0:g1, s0:g2, s0:g3, s0:g4]}',
+        '{when: "0 8 * * *", off: s0:g1}',
+        '{when: "0 9 * * *", off: [7]}',
+        '{when: "0 10 * * *", off: [], settings: all-on}',
+        '{when: "0 7 * * *", off: [s0:g1]}',
+    )
+    with pytest.raises(InputError) as caught:
+        listed(tmp_path, *rows, fabric=fabric)
+    found = {each.where.partition("t.yml: ")[2]: each for each in caught.value.findings}
+    assert set(found) == {
+        "off s0:g1, s0:g2, s0:g3, s0:g4 and off s0:g1",
+        *(f"rules[0].off[{n}]" for n in (1, 2, 3, 4)),
+        *("rules[0].when", "rules[1].off", "rules[2].off", "rules[3].off", "rules[4]"),
+    }
+    assert found["rules[1].off"].actual == "no way to s1, s2"
+    assert found["off s0:g1, s0:g2, s0:g3, s0:g4 and off s0:g1"].actual == "both on Mon at 07:00"
+    assert "(of s0: s0:g" in found["rules[0].off[2]"].expected

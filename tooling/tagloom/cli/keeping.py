@@ -101,10 +101,10 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
     hook = checked(lambda: EventHook(args.on_event), None) if args.on_event else None
     hold = checked(lambda: seconds_of(args.hold, "--lower-after", least=0.0), 0.0)
     listening = checked(lambda: listening_at(args.metrics_port, "--metrics-port"), None) if args.metrics_port else None
-    table = checked(lambda: read_timetable(args.timetable, args.timezone), None)
-    all_found.findings += _wrong_load(args, table)
     site, windows = checked(lambda: _place(args), (None, None))
     fabric = checked(lambda: fabric_of(site.inventory), None) if site is not None else None
+    table = checked(lambda: read_timetable(args.timetable, args.timezone, fabric), None)
+    all_found.findings += _wrong_load(args, table)
     if table is not None and fabric is not None:
         with screen.waiting("planning and proving every setting"):
             checked(lambda: timetabling.check_settings(fabric, table, site.share / "templates"), None)
@@ -317,8 +317,8 @@ def add(commands: Commands) -> None:
         "timetable",
         type=Path,
         metavar="TIMETABLE",
-        help="rules in cron syntax, as tagloom timetable writes them; with repair: and reweave:, other paths around"
-        " what died and for the traffic that ports count",
+        help="rules, each a time in cron syntax and the links that are off from then on, as {when: 0 20 * * 1-5,"
+        " off: [s0:g2]}, or a settings file; repair: and reweave: say what else it does",
     )
     run.add_argument(
         "--check",

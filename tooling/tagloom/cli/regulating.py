@@ -116,7 +116,7 @@ def _timetable(args: argparse.Namespace, screen: Screen) -> int:
     fabric = all_found.of(lambda: read_fabric(args.fabric))
     power = all_found.of(lambda: read_power(args.power)) if args.power else None
     if args.calendar is not None:
-        table = all_found.of(lambda: read_timetable(args.calendar, args.timezone))
+        table = all_found.of(lambda: read_timetable(args.calendar, args.timezone, fabric))
         all_found.end()
         assert fabric is not None  # noqa: S101 - else there are findings
         assert table is not None  # noqa: S101 - as above

@@ -6,7 +6,6 @@ import contextlib
 import re
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from tagloom.errors import DeviceError, InputError, PlanError, TagloomError, one_line
@@ -26,13 +25,14 @@ from tagloom.records.settings import lost_speed_steps
 from tagloom.records.timetable import ALL_ON, ClockStatus, DeadStatus, LookStatus, TimetableProgress, Watch
 from tagloom.regulate.own_ways import keeps_ways
 from tagloom.regulate.reweave import rewoven
-from tagloom.regulate.settings_file import RegulateResult, read_result, with_links_off
+from tagloom.regulate.settings_file import RegulateResult, read_settings
 from tagloom.regulate.timetable_watch import changed, decide
 from tagloom.render import host_pages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     from tagloom.apply.outcomes import Outcomes
     from tagloom.apply.site import Site
@@ -313,12 +313,12 @@ class TimetableController:
 
     def _profile(self, now: float, name: str) -> str:
         assert self.jobs is not None  # noqa: S101 - asked before
-        if name == ALL_ON or name in self.table.files:
+        if name == ALL_ON or name in self.table.names:
             return name
         path = self.jobs.profiles / f"{name}.json"
         if PROFILE.fullmatch(name) and path.is_file():
             with contextlib.suppress(InputError):
-                self._read(path)
+                read_settings(self.fabric, self.table, str(path))
                 return str(path)
         if self._said != f"request {name}":
             self._said = f"request {name}"
@@ -338,10 +338,6 @@ class TimetableController:
 
     # --- what settings mean ------------------------------------------------------------------------------------------
 
-    def _read(self, path: Path) -> tuple[Fabric, RegulateResult]:
-        smaller = with_links_off(self.fabric, [], path)
-        return smaller, read_result(smaller, path)
-
     def _target(self, names: tuple[str, ...]) -> tuple[Fabric, RegulateResult | None]:
         """Return the fabric with the links of several settings on, and the routes, where one of them has just those.
 
@@ -352,7 +348,7 @@ class TimetableController:
         """
         if ALL_ON in names:
             return self.fabric, None
-        each = [self._read(self.table.files.get(name) or Path(name)) for name in names]
+        each = [read_settings(self.fabric, self.table, name) for name in names]
         all_lack = frozenset.intersection(*(lost_speed_steps(self.fabric, fabric) for fabric, _ in each))
         for fabric, regulated in each:
             if lost_speed_steps(self.fabric, fabric) == all_lack:
@@ -371,7 +367,7 @@ class TimetableController:
 
     def _change(self, now: float, names: tuple[str, ...], why: str) -> None:
         fabric, regulated = self._target(names)
-        what = " + ".join(path.rpartition("/")[2] for path in names)
+        what = " + ".join(name if name in self.table.links else name.rpartition("/")[2] for name in names)
         off, lacks = _down(self.fabric, fabric), lost_speed_steps(self.fabric, fabric)
         before = (
             self._lost_speed_steps(self._standing.settings) if self._standing.settings else frozenset[tuple[int, int]]()

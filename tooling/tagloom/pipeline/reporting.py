@@ -28,7 +28,7 @@ from tagloom.read.timetable_file import read_timetable
 from tagloom.records.fabric import DEFAULT_SPEED_MBPS
 from tagloom.records.report import OFF, ON, SLEEPING, SLOW, GapPoint, LoadPoint, PowerStep, Report
 from tagloom.records.timetable import ALL_ON
-from tagloom.regulate.settings_file import read_result, with_links_off
+from tagloom.regulate.settings_file import read_result, read_settings, with_links_off
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -217,11 +217,11 @@ def _by_timetable(
     It is (the days' names, the steps), from the midnight before `at_seconds` on; no steps if a model's watts are not
     known. Raises InputError.
     """
-    table = read_timetable(path)
+    table = read_timetable(path, fabric=fabric)
     found, findings = {ALL_ON: fabric}, list[Finding]()
-    for name, file in table.files.items():
+    for name in table.names:
         try:
-            found[name] = with_links_off(fabric, [], file)
+            found[name], _ = read_settings(fabric, table, name)
         except InputError as error:
             findings += error.findings
     if findings:

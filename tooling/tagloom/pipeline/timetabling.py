@@ -11,6 +11,7 @@ from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.pipeline.planning import plan
 from tagloom.pipeline.rollouts import rollout_between
+from tagloom.platforms.port_names import link_ends
 from tagloom.platforms.power import fabric_watts, power_unknown, stand_in_power
 from tagloom.read.calendar import due, upcoming
 from tagloom.read.history import zone_of
@@ -18,7 +19,7 @@ from tagloom.records.settings import speeds_mbps
 from tagloom.records.timetable import ALL_ON
 from tagloom.regulate.day import Planner, retrained
 from tagloom.regulate.day_figures import percent
-from tagloom.regulate.settings_file import RegulateResult, read_result, with_links_off
+from tagloom.regulate.settings_file import RegulateResult, read_settings
 from tagloom.route import own_routes, plannable
 
 if TYPE_CHECKING:
@@ -73,13 +74,13 @@ def check_settings(fabric: Fabric, table: Timetable, templates: Path) -> dict[st
     plannable(fabric, spoken=False)
     found, findings = {ALL_ON: fabric}, list[Finding]()
     builds: dict[str, Build | None] = {}
-    for name, path in table.files.items():
+    for name in table.names:
         try:
-            found[name] = with_links_off(fabric, [], path)
-            regulated = read_result(found[name], path)
+            found[name], regulated = read_settings(fabric, table, name)
             builds[name] = built(found[name], regulated.routes, templates)
             if builds[name] is None:
-                findings.append(Finding(str(path), "settings with which a plan proves", "none was found"))
+                where = str(table.files.get(name, name))
+                findings.append(Finding(where, "settings with which a plan proves", "none was found"))
         except InputError as error:
             findings += error.findings
     if findings:
@@ -121,6 +122,7 @@ def calendar_payload(
                 "name": name,
                 "watts": None if unknown else round(watts[name], 6),
                 "links_off": sum(not link.up for link in each.links),
+                "off": [list(link_ends(fabric, i)) for i, link in enumerate(each.links) if not link.up],
                 "links_slowed": sum(0 < a < b for a, b in zip(speeds_mbps(each), speeds_mbps(fabric), strict=True)),
             }
             for name, each in sorted(fabrics.items())

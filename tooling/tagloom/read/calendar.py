@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from cronsim import CronSim
@@ -13,6 +13,7 @@ from tagloom.records.timetable import ALL_ON
 if TYPE_CHECKING:
     from tagloom.records.timetable import Timetable
 
+LEFT_OUT = timedelta(hours=2)  # more than any clocks are put on by
 BACK_DAYS = (1, 8, 62, 800)  # looked back through for what began last, the further the longer nothing did
 
 
@@ -30,6 +31,15 @@ def due(table: Timetable, at_seconds: float) -> str:
 
 def upcoming(table: Timetable, at_seconds: float, days: float) -> list[tuple[float, str]]:
     """List what begins after a time, within so many days: (seconds since the epoch, settings), in order."""
+    return [(begin, settings) for begin, _, settings in beginnings(table, at_seconds, days)]
+
+
+def beginnings(table: Timetable, at_seconds: float, days: float) -> list[tuple[float, datetime, str]]:
+    """List what begins after a time, within so many days: (seconds since the epoch, time on the wall, settings).
+
+    In order of both. The time on the wall is that of the rule: of the hour that is left out when clocks are put on,
+    what is due at 2:30 comes after what is due at 2:10, although both begin when the clocks are put on.
+    """
     end = at_seconds + days * 86_400
     start = datetime.fromtimestamp(at_seconds, zone_of(table.timezone, "timezone"))
     found = []
@@ -37,5 +47,18 @@ def upcoming(table: Timetable, at_seconds: float, days: float) -> list[tuple[flo
         for begin in CronSim(rule.when, start):
             if begin.timestamp() > end:
                 break
-            found.append((begin.timestamp(), order, rule.settings))
-    return [(begin, settings) for begin, _, settings in sorted(found)]
+            found.append((begin.timestamp(), _on_the_wall(rule.when, begin), order, rule.settings))
+    return [(begin, wall, settings) for begin, wall, _, settings in sorted(found)]
+
+
+def _on_the_wall(when: str, begin: datetime) -> datetime:
+    """Return the last time, without a zone, at which a rule is due by its words up to when it begins."""
+    local = begin.replace(tzinfo=None, fold=0)
+    if (begin.astimezone(UTC) - LEFT_OUT).astimezone(begin.tzinfo).replace(tzinfo=None) >= local - LEFT_OUT:
+        return local  # clocks were not put on
+    wall = local
+    for named in CronSim(when, local - LEFT_OUT):
+        if named > local:
+            break
+        wall = named
+    return wall

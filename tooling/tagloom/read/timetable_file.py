@@ -13,8 +13,9 @@ import yaml
 from cronsim import CronSim, CronSimError
 
 from tagloom.errors import Finding, InputError, one_of
-from tagloom.read.calendar import upcoming
+from tagloom.read.calendar import beginnings, upcoming
 from tagloom.read.history import zone_of
+from tagloom.read.links_off import links_off_findings
 from tagloom.records.detours import PROTECTIONS
 from tagloom.records.reweave import ReweaveLimits
 from tagloom.records.timetable import ALL_ON, Rule, Timetable
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
     from zoneinfo import ZoneInfo
+
+    from tagloom.records.fabric import Fabric
 
 KEYS = {
     "timezone",
@@ -61,46 +64,22 @@ AHEAD_DAYS = 8  # looked through for rules that get in each other's way: a week,
 MOST_A_DAY = 288  # times a rule may begin
 
 
-def read_timetable(path: Path, timezone: str | None = None) -> Timetable:
-    """Read a timetable: a YAML list of ``{when: "0 20 * * 1-5", settings: night.json}``, or a mapping with it.
+def read_timetable(path: Path, timezone: str | None = None, fabric: Fabric | None = None) -> Timetable:
+    """Read a timetable: a YAML list of ``{when: "0 20 * * 1-5", off: [s0:g2]}``, or a mapping with it.
 
     The mapping has the list as `rules`, and may have `timezone` (an IANA name, UTC without it), `dwell_seconds`,
     `changes_a_day`, `repair` (auto, propose or off), `repair_hold_seconds`, `protect` (none, link or switch),
     `traps` ({listen: HOST:PORT}), `backup` (daily or off), `reweave` (auto, propose or off) and the keys of
-    REWEAVE_LIMITS. `settings` is a file beside the timetable, made by tagloom regulate or timetable, or ``all-on``.
+    REWEAVE_LIMITS. `off` lists links by one of their ports, checked against the `fabric` if there is one. Instead of
+    it, `settings` is a file beside the timetable, made by tagloom regulate or timetable, or ``all-on``.
     Raises InputError with all findings; that no settings are readable is found by who plans with them.
     """
     raw: Any = read_yaml(path)
     document = {"rules": raw} if isinstance(raw, list) else raw
     if not isinstance(document, dict) or not isinstance(document.get("rules"), list) or not document["rules"]:
-        raise InputError([Finding(str(path), "a list of {when, settings}, or a mapping with it as rules", shown(raw))])
+        raise InputError([Finding(str(path), "a list of {when, off}, or a mapping with it as rules", shown(raw))])
     findings = [Finding(f"{path}: {key}", one_of(sorted(KEYS), key), "another key") for key in set(document) - KEYS]
-    rules: list[Rule] = []
-    files: dict[str, Path] = {}
-    for number, row in enumerate(document["rules"]):
-        where = f"{path}: rules[{number}]"
-        if not isinstance(row, dict) or set(row) != {"when", "settings"}:
-            findings.append(Finding(where, "{when: CRON, settings: FILE or all-on}", shown(row)))
-            continue
-        when, settings = str(row["when"]), str(row["settings"])
-        try:
-            CronSim(when, datetime(2026, 1, 1))  # noqa: DTZ001 - only its words are looked at
-        except (CronSimError, ValueError) as error:
-            findings.append(
-                Finding(
-                    f"{where}.when",
-                    "minute hour day month weekday, as in crontab(5)",
-                    f"{shown(when)}: {shown(str(error))}",
-                )
-            )
-        else:
-            rules.append(Rule(when, settings))
-        file = path.parent / settings
-        if settings != ALL_ON:
-            files[settings] = file
-            if not os.path.isfile(file):  # noqa: PTH113 - Path.is_file raises for names that are too long
-                actual = f"{shown(str(file))}: no such file"
-                findings.append(Finding(f"{where}.settings", f"a settings file, or {ALL_ON}", actual))
+    rules, files, links = _rules(path, document["rules"], fabric, findings)
     dwell = _least(path, document, "dwell_seconds", Timetable.dwell_seconds, findings)
     most = _least(path, document, "changes_a_day", Timetable.changes_a_day, findings)
     hold = _least(path, document, "repair_hold_seconds", Timetable.repair_hold_seconds, findings)
@@ -116,7 +95,7 @@ def read_timetable(path: Path, timezone: str | None = None) -> Timetable:
     except InputError as error:
         raise InputError([*sorted(findings), *error.findings]) from None
     table = Timetable(
-        *(tuple(rules), name, dwell, int(most), files, repair, hold, backup, protect, traps, reweave, limits)
+        *(tuple(rules), name, dwell, int(most), files, repair, hold, backup, protect, traps, reweave, limits, links)
     )
     findings += _clashes(path, table, zone, dwell)
     if findings:
@@ -130,7 +109,12 @@ def format_timetable(table: Timetable) -> str:
         "timezone": table.timezone,
         "dwell_seconds": table.dwell_seconds,
         "changes_a_day": table.changes_a_day,
-        "rules": [{"when": rule.when, "settings": rule.settings} for rule in table.rules],
+        "rules": [
+            {"when": rule.when, "off": list(table.links[rule.settings])}
+            if rule.settings in table.links
+            else {"when": rule.when, "settings": rule.settings}
+            for rule in table.rules
+        ],
     }
     for key in ("repair", "repair_hold_seconds", "backup", "protect", "reweave"):
         if (value := getattr(table, key)) != getattr(Timetable, key):
@@ -141,6 +125,57 @@ def format_timetable(table: Timetable) -> str:
     if table.traps is not None:
         payload["traps"] = {"listen": joined_address(*table.traps)}
     return yaml.safe_dump(payload, sort_keys=False)
+
+
+def _rules(
+    path: Path, rows: list[Any], fabric: Fabric | None, findings: list[Finding]
+) -> tuple[list[Rule], dict[str, Path], dict[str, tuple[str, ...]]]:
+    """Return the rules, the settings files and the lists of links that they name; add what is wrong to `findings`."""
+    rules: list[Rule] = []
+    files: dict[str, Path] = {}
+    links: dict[str, tuple[str, ...]] = {}
+    for number, raw in enumerate(rows):
+        where = f"{path}: rules[{number}]"
+        # YAML 1.1 reads the bare word off as false
+        row = {"off" if key is False else key: value for key, value in raw.items()} if isinstance(raw, dict) else {}
+        if set(row) not in ({"when", "settings"}, {"when", "off"}):
+            expected = "{when: CRON, off: [SWITCH:PORT, ...]} or {when: CRON, settings: FILE or all-on}"
+            findings.append(Finding(where, expected, shown(raw)))
+            continue
+        if "off" in row:
+            settings = _listed(f"{where}.off", row["off"], fabric, links, findings)
+        else:
+            settings = str(row["settings"])
+            if settings != ALL_ON:
+                files[settings] = path.parent / settings
+                if not os.path.isfile(files[settings]):  # noqa: PTH113 - Path.is_file raises for names that are too long
+                    actual = f"{shown(str(files[settings]))}: no such file"
+                    findings.append(Finding(f"{where}.settings", f"a settings file, or {ALL_ON}", actual))
+        when = str(row["when"])
+        try:
+            CronSim(when, datetime(2026, 1, 1))  # noqa: DTZ001 - only its words are looked at
+        except (CronSimError, ValueError) as error:
+            expected = "minute hour day month weekday, as in crontab(5)"
+            findings.append(Finding(f"{where}.when", expected, f"{shown(when)}: {shown(str(error))}"))
+        else:
+            rules.append(Rule(when, settings))
+    return rules, files, links
+
+
+def _listed(
+    where: str, raw: Any, fabric: Fabric | None, links: dict[str, tuple[str, ...]], findings: list[Finding]
+) -> str:
+    """Return the name of a list of links that are off, and keep it in `links`; that of an empty one is ALL_ON."""
+    if not isinstance(raw, list) or not all(isinstance(end, str) for end in raw):
+        findings.append(Finding(where, "[SWITCH:PORT, ...], [] for none", shown(raw)))
+        return ALL_ON
+    ends = tuple(dict.fromkeys(raw))
+    if fabric is not None:
+        findings += links_off_findings(fabric, where, ends)
+    name = f"off {', '.join(ends)}" if ends else ALL_ON
+    if ends:
+        links[name] = ends
+    return name
 
 
 def _listen(path: Path, document: dict[str, Any], findings: list[Finding]) -> tuple[str, int] | None:
@@ -183,11 +218,16 @@ def _clashes(path: Path, table: Timetable, zone: ZoneInfo, dwell: float) -> list
     if found:
         return found
     reported: set[tuple[str, str]] = set()
-    rows = upcoming(table, begin, AHEAD_DAYS)
-    for (a, one), (b, other) in pairwise(rows):
-        if one != other and b - a < dwell and (one, other) not in reported:
+    rows = beginnings(table, begin, AHEAD_DAYS)
+    for (a, _, one), (b, wall, other) in pairwise(rows):
+        if one == other or (one, other) in reported:
+            continue
+        when = datetime.fromtimestamp(b, zone)
+        if a == b:
             reported.add((one, other))
-            when = datetime.fromtimestamp(b, zone)
+            found.append(Finding(f"{path}: {one} and {other}", "times of their own", f"both on {wall:%a at %H:%M}"))
+        elif b - a < dwell:
+            reported.add((one, other))
             least = f"{dwell:g} s between two settings (dwell_seconds)"
             found.append(Finding(f"{path}: {one} and {other}", least, f"{b - a:g} s on {when:%a at %H:%M}"))
     return found

@@ -75,7 +75,10 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The time in cron words at which settings begin to apply; `settings` names a file, or is ALL_ON."""
+    """The time in cron words at which settings begin to apply.
+
+    `settings` names a file or a timetable's own list of links that are off, or is ALL_ON.
+    """
 
     when: str
     settings: str
@@ -95,6 +98,7 @@ class Timetable:
     traps           the address at which switches' notifications are received, if any
     reweave         what to do when other paths suit the traffic that was measured better: auto, propose or off
     reweave_limits  how much better, and how often
+    links           the links of settings that list them in the timetable itself, each by one end, by their name
     """
 
     rules: tuple[Rule, ...]
@@ -109,6 +113,12 @@ class Timetable:
     traps: tuple[str, int] | None = None
     reweave: str = "off"
     reweave_limits: ReweaveLimits = field(default_factory=ReweaveLimits)
+    links: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """List the settings that turn something off."""
+        return (*self.files, *self.links)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,11 +17,11 @@ from tagloom.storage.document import checked, read_json, shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-    from pathlib import Path
 
     from tagloom.records.fabric import Fabric
     from tagloom.records.routes import Routes
     from tagloom.records.settings import LinkSettings, NetworkSettings
+    from tagloom.records.timetable import Timetable
 
 EXPECTED = "settings made by tagloom regulate"
 OF_WATTS = ("watts_before", "watts_after", "saving_percent", "lower_bound_watts", "gap_percent", "survive_watts")
@@ -135,6 +136,18 @@ def read_result(fabric: Fabric, path: Path) -> RegulateResult:
     if wrong:
         raise InputError(wrong)
     return RegulateResult(routes, asleep, tuple(payload.sleeping_hosts))
+
+
+def read_settings(fabric: Fabric, table: Timetable, name: str) -> tuple[Fabric, RegulateResult]:
+    """Return a fabric under settings of a timetable, and their routes; other names are paths of settings files.
+
+    Raises InputError.
+    """
+    if (ends := table.links.get(name)) is not None:
+        return with_links_off(fabric, ends, None), RegulateResult(None, {}, ())
+    path = table.files.get(name) or Path(name)
+    smaller = with_links_off(fabric, [], path)
+    return smaller, read_result(smaller, path)
 
 
 def with_links_off(fabric: Fabric, ends: Collection[str], settings: Path | None) -> Fabric:

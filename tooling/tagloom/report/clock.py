@@ -9,6 +9,8 @@ from tagloom.report.terminal import count, row, table, watts_unknown
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+NAME_WIDTH = 40
+
 
 def day_lines(payload: Mapping[str, Any]) -> list[str]:
     """Return the saving of a day's timetable, beside those of fewer settings and the largest possible."""
@@ -74,8 +76,14 @@ def day_lines(payload: Mapping[str, Any]) -> list[str]:
 def calendar_lines(payload: Mapping[str, Any]) -> list[str]:
     """Return what a calendar does in the coming week."""
     settings = [
-        (each["name"], str(each["links_off"]), str(each["links_slowed"]), _with_unit(each["watts"], "W"))
+        (_short(each["name"]), str(each["links_off"]), str(each["links_slowed"]), _with_unit(each["watts"], "W"))
         for each in payload["settings"]
+    ]
+    off = [
+        line
+        for each in payload["settings"]
+        if each["off"]
+        for line in row("off", f"{_short(each['name'])}: {', '.join(' - '.join(ends) for ends in each['off'])}")
     ]
     saving = watts_unknown(payload) or f"{payload['saving_percent']:.1f} % in the 7 days to come"
     return [
@@ -84,8 +92,15 @@ def calendar_lines(payload: Mapping[str, Any]) -> list[str]:
         "",
         *table(("setting", "links off", "slowed", "draws"), settings, right=(1, 2, 3)),
         "",
-        *[line for each in payload["week"] for line in row("at", f"{each['at']}  {each['settings']}")],
+        *off,
+        *[line for each in payload["week"] for line in row("at", f"{each['at']}  {_short(each['settings'])}")],
     ]
+
+
+def _short(name: str) -> str:
+    """Return the name of settings, the first of its links and their count where it lists many."""
+    ends = name.split(", ")
+    return name if len(name) <= NAME_WIDTH else f"{ends[0]}, ... ({len(ends)} links)"
 
 
 def _with_unit(value: float | None, unit: str) -> str:
