@@ -70,6 +70,16 @@ def test_a_wait_for_links_ends_where_they_are_seen_up(tmp_path, early):
         assert not early or gate.wait_for_wave()
 
 
+@pytest.mark.parametrize("only_links", [True, False])
+def test_a_wait_for_links_alone_ends_where_the_files_say_that_they_are_up(tmp_path, only_links):
+    with before(2, tmp_path, drain_seconds=WAIT) as (gate, command):
+        gate.order["waves"]["1"]["until_up"] = only_links
+        gate.files.links_up(1).touch()
+        if not only_links:  # old frames are under way, too
+            command.close()
+        assert gate.approach() == only_links
+
+
 @pytest.mark.parametrize("number", [1, 2])
 def test_after_the_last_wave_links_are_waited_for_until_they_are_seen_up(tmp_path, number):
     looks = iter([False, False, True])

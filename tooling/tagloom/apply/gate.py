@@ -81,12 +81,15 @@ class Gate:
     def close(self, early: Callable[[], bool] = lambda: False) -> None:
         """Record that the wave is complete; after the last one, wait until its old frames have left.
 
-        Or until the links that it switched on are up; `early` returns whether that wait may end.
+        Or until the links that it switched on are up; `early` returns whether that wait may end, and so do the files.
         """
         self.files.complete(self.number)
         if self.wave["last"] and not self.order["check"]:
             end = time.monotonic() + self.wave["drain_seconds"]
-            self._wait(end, lambda: self.files.stop_now.exists() or self.controller.gone or early())
+            self._wait(
+                end,
+                lambda: self.files.stop_now.exists() or self.controller.gone or early() or self._links_up(self.number),
+            )
 
     def _clear_at(self) -> float:
         """Return when frames from before the last wave have left the fabric, on the monotonic clock."""
@@ -96,7 +99,13 @@ class Gate:
         return float((self.files.completed_at(before) or 0.0) + self.order["waves"][str(before)]["drain_seconds"])
 
     def _may_end(self) -> bool:
-        return self._hindered() or self.early()
+        return self._hindered() or self.early() or self._links_up(self.wave["after"])
+
+    def _links_up(self, wave: int | None) -> bool:
+        """Return whether a wave waits for links alone, and all were seen up."""
+        if wave is None or not self.order["waves"][str(wave)].get("until_up"):
+            return False
+        return self.files.links_up(wave).exists()
 
     def _hindered(self) -> bool:
         if self.files.stop.exists():

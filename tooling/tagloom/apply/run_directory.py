@@ -106,6 +106,10 @@ class RunDirectory:
         """The number of the last wave complete on all its switches, and when."""
         return self.path / "landed"
 
+    def links_up(self, wave: int) -> Path:
+        """Return the file that exists once all links which a wave raised were seen up."""
+        return self.path / f"links-up-{wave}"
+
     @property
     def hosts(self) -> Path:
         """The switches that the run reaches, after all limits."""
@@ -134,7 +138,8 @@ class RunDirectory:
     def start(self, job: Job) -> None:
         """Start a job with fresh files; backups stay."""
         reported = (self.stop, self.stop_now, self.begun, self.completed, self.hosts, self.order, self.findings)
-        for old in (*self.outcomes.glob("*.json"), *reported, self.addresses, self.held):
+        seen = self.path.glob("links-up-*")
+        for old in (*self.outcomes.glob("*.json"), *reported, *seen, self.addresses, self.held):
             old.unlink(missing_ok=True)
         self.outcomes.mkdir(parents=True, exist_ok=True)
         self.job.write_text(json.dumps(job.to_json()), "utf-8")
@@ -145,7 +150,9 @@ class RunDirectory:
 
     def complete(self, wave: int) -> None:
         """Record that a wave is complete on all its switches now."""
-        self.completed.write_text(json.dumps([wave, time.monotonic()]), "utf-8")
+        draft = self.completed.with_suffix(".new")  # who waits for links reads it meanwhile
+        draft.write_text(json.dumps([wave, time.monotonic()]), "utf-8")
+        draft.replace(self.completed)
 
     def completed_at(self, wave: int) -> float | None:
         """Return when a wave was complete on all its switches, on the monotonic clock; None if it was not the last."""

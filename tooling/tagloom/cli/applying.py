@@ -20,6 +20,7 @@ from tagloom.cli.inputs import (
     inventory_words,
     network_of,
     seconds_of,
+    sees_up_of,
     site_of,
     windows_of,
 )
@@ -250,8 +251,9 @@ def context_of(args: argparse.Namespace, screen: Screen, ansible: Ansible) -> It
 
     what = getattr(args, "build", None) or getattr(args, "timetable", None)
     words = " ".join(["tagloom", args.command, *([str(what)] if what else [])])
-    network, watch = network_of(ansible.site.inventory), partial(start_watchdog, args)
-    with open_context(ansible, words, screen.remark, network, watch) as context:
+    inventory = ansible.site.inventory
+    network, sees_up, watch = network_of(inventory), sees_up_of(inventory), partial(start_watchdog, args)
+    with open_context(ansible, words, screen.remark, network, sees_up=sees_up, watch=watch) as context:
         yield context
 
 

@@ -19,8 +19,9 @@ from tagloom.units import split_address
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
+    from tagloom.operate.link_watch import SeesUp
     from tagloom.read.windows import MaintenanceWindows
     from tagloom.records.fabric import Fabric
     from tagloom.records.network import ReadNetwork
@@ -245,6 +246,25 @@ def network_of(inventory: Path) -> ReadNetwork | None:
             return observe_all(fabric, settings.agents(fabric), snmp.ask, NETWORK)
 
     return read
+
+
+def sees_up_of(inventory: Path) -> SeesUp | None:
+    """Return what sees whether ports are up, with the SNMP settings beside an inventory, None where there are none."""
+    from tagloom.read import read_snmp_settings
+
+    if not snmp_is_set_up(inventory):
+        return None
+
+    def seen(fabric: Fabric, ports: Mapping[str, Collection[int]]) -> bool:
+        from tagloom.adapters.snmp import Snmp
+        from tagloom.observe import CARRIER, observe_all, ports_up
+
+        settings = read_snmp_settings(_snmp_page(inventory), os.environ)
+        agents = settings.agents(fabric)
+        with Snmp(settings.credentials) as snmp:
+            return ports_up(fabric, ports, lambda names: observe_all(fabric, agents, snmp.ask, CARRIER, names))
+
+    return seen
 
 
 def check_snmp_limits(args: argparse.Namespace) -> None:

@@ -39,6 +39,7 @@ from tagloom.apply.scheduled_reloads import ScheduledReloads
 from tagloom.apply.switch import cell_finding, drifted_cells
 from tagloom.errors import Finding, InputError, PlanError, TagloomError
 from tagloom.operate import own_lines
+from tagloom.operate.link_watch import links_watched, raised_ports
 from tagloom.operate.running import REQUESTED_DIGEST, build_digest, requested
 from tagloom.pipeline.proving import proof_services
 from tagloom.platforms.grammar import switchwide
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from tagloom.apply.pusher import DirectPusher, Pusher
     from tagloom.apply.site import Site
     from tagloom.apply.switch_locks import Address
+    from tagloom.operate.link_watch import SeesUp
     from tagloom.records.change import Change
     from tagloom.records.fabric import Fabric
     from tagloom.records.network import ReadNetwork
@@ -111,6 +113,14 @@ class WaveSequence:
     def build(self) -> WaveSequence:
         """Return the build that the waves lead to, as waves of its own."""
         return self if not (self.directory / "rollout.json").exists() else read_sequence(self.directory / "build")
+
+    def raised_alone(self) -> dict[int, dict[str, list[int]]]:
+        """Return the ports that each wave raises, of waves whose wait is for links alone."""
+        if not self.states:
+            return {}
+        numbers = [order.number for order in read_waves(self.directory) if order.number and order.until_up]
+        raised = {number: raised_ports(self.states[number - 1], self.states[number]) for number in numbers}
+        return {number: ports for number, ports in raised.items() if ports}
 
     @cached_property
     def ports(self) -> dict[str, tuple[int, ...]]:
@@ -252,8 +262,9 @@ class ApplyContext:
     """What every command on switches needs: Ansible, the journal, the lock that is held.
 
     `tell` takes what the operator is to know before a line is sent. `direct` does what Ansible does, where it reaches
-    a whole fabric. `network` reads the network over SNMP, where that is set up. `watch` starts the process that takes
-    back a change which must be confirmed, should this one die; it raises where there is none.
+    a whole fabric. Where SNMP is set up, `network` reads the network over it, and `sees_up` whether ports are up. `watch`
+    starts the process that takes back a change which must be confirmed, should this one die; it raises where there is
+    none.
     """
 
     ansible: Ansible
@@ -263,6 +274,7 @@ class ApplyContext:
     direct: DirectPusher | None = None
     network: ReadNetwork | None = None
     watch: Callable[[], None] = _nothing
+    sees_up: SeesUp | None = None
 
     def __post_init__(self) -> None:
         self.ansible.hold(self.lock.over)
@@ -388,8 +400,11 @@ class ApplyContext:
         names = [switch.name for switch in sequence.fabric.live]
         pusher = by or self.pusher(sequence.fabric)
         pusher.hold(partial(self._lock_switches, sequence.fabric))
-        outcomes = pusher.do(job, directory, names, meanwhile=meanwhile, on_progress=on_progress)
-        if RunDirectory(directory).stop.exists():
+        files = RunDirectory(directory)
+        seen_up = partial(self.sees_up, sequence.fabric) if self.sees_up is not None else None
+        with links_watched(files, sequence.raised_alone(), seen_up):
+            outcomes = pusher.do(job, directory, names, meanwhile=meanwhile, on_progress=on_progress)
+        if files.stop.exists():
             request_stop(self.site.home)  # no further push of this command begins
         try:
             self._settle(run, sequence, outcomes, whole=whole and (not last or last == sequence.waves))
@@ -486,18 +501,20 @@ def open_context(
     command: str,
     tell: Callable[[str], None],
     network: ReadNetwork | None = None,
+    *,
+    sees_up: SeesUp | None = None,
     watch: Callable[[], None] = _nothing,
 ) -> Iterator[ApplyContext]:
     """Take the fabric's lock and open its journal, for one command, in words, at a time.
 
-    `network` reads the network over SNMP, None where that is not set up. `watch` is as in `ApplyContext`.
+    `network` and `sees_up` read switches over SNMP, None where that is not set up. `watch` is as in `ApplyContext`.
     """
     home = ansible.site.home
     with FabricLock(home / LOCK, command, tell) as lock, Journal(home / JOURNAL) as journal:
         journal.interrupt()
         try:
             with interrupts.unwrapped():
-                yield ApplyContext(ansible, journal, lock, tell, network=network, watch=watch)
+                yield ApplyContext(ansible, journal, lock, tell, network=network, watch=watch, sees_up=sees_up)
         except TagloomError:
             raise
         except Exception as error:
@@ -684,7 +701,8 @@ def write_inverse(
     fabric = sequence.fabric
     passed: list[tuple[FabricState, int]] = []
     payload: list[dict[str, Any]] = []
-    files = {order.number: order.fabrics for order in read_waves(sequence.directory)} if sequence.judged else {}
+    orders = {order.number: order for order in read_waves(sequence.directory)}
+    files = {number: order.fabrics for number, order in orders.items()} if sequence.judged else {}
     texts = [render(fabric, progress.read, templates)]
     write_texts(directory / "before", texts[0])
     for here, there, number in _steps_back(sequence, progress, wave, down_to):
@@ -696,7 +714,7 @@ def write_inverse(
             {
                 "name": f"undo {sequence.names[number - 1]}",
                 "configs": folder,
-                "drain_seconds": max(sequence.drains[number - 1], _up_seconds(sequence, here, there)),
+                **_wait_back(sequence, orders[number], here, there),
                 "paused": number > 1 and sequence.paused[number - 2],
                 "terms": sequence.assumptions[number - 1].to_json(),
                 "fabrics": [path.relative_to(sequence.directory).as_posix() for path in files.get(number, ())][::-1],
@@ -723,12 +741,7 @@ def write_inverse(
     (directory / "build").mkdir()
     shutil.copy(fabric_file(sequence.directory), directory / "build" / "fabric.yml")
     if sequence.judged:
-        shutil.copy(fabric_file(sequence.directory), directory / "fabric.yml")
-        shutil.copy(files[down_to + 1][0], directory / "build" / "fabric.yml")
-        shutil.copytree(sequence.directory / "fabrics", directory / "fabrics")
-        write_texts(directory / "left", {})
-        for path in (sequence.directory / "left").glob("*.cfg"):
-            shutil.copy(path, directory / "left")
+        _copy_fabrics(sequence.directory, files[down_to + 1][0], directory)
     write_templates(fabric.templates, directory / "build" / "templates")
     return WaveSequence(
         directory,
@@ -807,6 +820,37 @@ def _up_seconds(sequence: WaveSequence, here: FabricState, there: FabricState) -
             slowest = max(platforms.of(switch).toggle_seconds.values(), default=0.0)
             waits.append(UP_MARGIN * slowest or UP_SECONDS)
     return max(waits)
+
+
+def _copy_fabrics(source: Path, target: Path, directory: Path) -> None:
+    """Copy what waves between two fabrics have besides; `target` is the file of the fabric that the way back is to."""
+    shutil.copy(fabric_file(source), directory / "fabric.yml")
+    shutil.copy(target, directory / "build" / "fabric.yml")
+    shutil.copytree(source / "fabrics", directory / "fabrics")
+    write_texts(directory / "left", {})
+    for path in (source / "left").glob("*.cfg"):
+        shutil.copy(path, directory / "left")
+
+
+def _wait_back(
+    sequence: WaveSequence, order: WaveOrder, here: FabricState, there: FabricState
+) -> dict[str, float | bool]:
+    """Return how long to wait after a step back: for the frames that the wave moves, and for ports that it raises."""
+    frames = 0.0 if order.until_up else order.drain_seconds  # a wave that waits for links alone has moved no frames
+    seconds = max(frames, _up_seconds(sequence, here, there))
+    return {"drain_seconds": seconds, "until_up": not frames and _only_raises(sequence, here, there)}
+
+
+def _only_raises(sequence: WaveSequence, here: FabricState, there: FabricState) -> bool:
+    """Return whether ports are raised, and none is retrained or joins a spanning tree, which forwards later."""
+    if spanning_tree_comes_on(sequence.shared, here, there):
+        return False
+    both = [(here[switch.name], there[switch.name]) for switch in sequence.fabric.live]
+    others = [cell for cell in _RETRAINING if cell != "enabled"]
+    retrained = any(
+        ((getattr(a, cell) != getattr(b, cell)) & a.enabled & b.enabled).any() for a, b in both for cell in others
+    )
+    return not retrained and any((b.enabled & ~a.enabled).any() for a, b in both)
 
 
 def save_first(sequence: Path, switches: Collection[str]) -> None:
