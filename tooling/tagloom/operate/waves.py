@@ -262,9 +262,9 @@ class ApplyContext:
     """What every command on switches needs: Ansible, the journal, the lock that is held.
 
     `tell` takes what the operator is to know before a line is sent. `direct` does what Ansible does, where it reaches
-    a whole fabric. Where SNMP is set up, `network` reads the network over it, and `sees_up` whether ports are up. `watch`
-    starts the process that takes back a change which must be confirmed, should this one die; it raises where there is
-    none.
+    a whole fabric. Where SNMP is set up, `network` reads the network over it, and `sees_up` whether ports are up.
+    `watch` starts the process that takes back a change which must be confirmed, should this one die; it raises where
+    there is none.
     """
 
     ansible: Ansible
