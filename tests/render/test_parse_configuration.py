@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -276,6 +277,75 @@ def test_what_a_switch_prints_of_modes_and_lists_is_read_and_never_called_refuse
     reading = read_text(model, text, "s0", range(1, model.physical_ports + 1))
     assert (reading.findings, reading.unknown_lines) == ((), ())
     assert tagged_and_untagged(reading.state, 1) == tuple(expected)
+
+
+OLD_7048 = replace(load("powerconnect-7048"), firmware=(("vlan_lines", "database"),))
+TRUNKS = {  # (model, lines of port 1 behind VLANs 10, 20 and 30): VLANs tagged, untagged, and whether it is a finding
+    "OS6": (OS6, "switchport mode trunk", (10, 20, 30), (1,), True),
+    "OS6, its own native VLAN": (
+        OS6,
+        "switchport mode trunk/switchport trunk native vlan 20",
+        (1, 10, 30),
+        (20,),
+        True,
+    ),
+    "OS6, native VLAN before the mode": (
+        OS6,
+        "switchport trunk native vlan 20/switchport mode trunk",
+        (1, 10, 30),
+        (20,),
+        True,
+    ),
+    "OS6, all but one": (OS6, "switchport mode trunk/switchport trunk allowed vlan except 20", (10, 30), (1,), False),
+    "OS6, one taken away": (
+        OS6,
+        "switchport mode trunk/switchport trunk allowed vlan remove 20",
+        (10, 30),
+        (1,),
+        False,
+    ),
+    "OS6, a list": (OS6, "switchport trunk allowed vlan 10/switchport mode trunk", (10,), (1,), False),
+    "OS6, a list that is added to": (
+        OS6,
+        "switchport mode trunk/switchport trunk allowed vlan add 10",
+        (10,),
+        (1,),
+        False,
+    ),
+    "firmware 4": (OLD_7048, "switchport mode trunk", (), (1,), False),
+    "firmware 4, with VLANs": (
+        OLD_7048,
+        "switchport mode trunk/switchport trunk allowed vlan add 10",
+        (10,),
+        (1,),
+        False,
+    ),
+    "CBS350": (CBS350, "switchport mode trunk/switchport trunk native vlan 20", (1, 10, 30), (20,), True),
+    "CBS350, a list before the mode": (
+        CBS350,
+        "switchport trunk allowed vlan 10/switchport mode trunk",
+        (10,),
+        (1,),
+        False,
+    ),
+    "CBS350, added to all": (
+        CBS350,
+        "switchport mode trunk/switchport trunk allowed vlan add 10",
+        (10, 20, 30),
+        (1,),
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", TRUNKS)
+def test_a_trunk_without_a_list_is_in_every_vlan_where_its_firmware_has_it_so(case):
+    model, said, tagged, untagged, named = TRUNKS[case]
+    database = ["vlan 10,20,30"] if model is OS6 else ["vlan database", "vlan 10,20,30"]
+    text = "\n".join([*database, "exit", f"interface {model.port_name(1)}", *said.split("/"), "exit", ""])
+    reading = read_text(model, text, "s0", [1])
+    assert [finding.expected for finding in reading.findings] == ["a trunk with a list of its VLANs"] * named
+    assert tagged_and_untagged(reading.state, 1)[:2] == (tagged, untagged)
 
 
 def test_lines_for_general_mode_wait_at_a_port_that_is_sent_nothing_until_they_are_gone():

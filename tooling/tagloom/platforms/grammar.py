@@ -192,7 +192,8 @@ class Grammar:
     a port may be said to be in VLANs that are not there yet, `shows_spanning_tree` that a
     running-config without a word of it means that spanning tree is off, `falls_through` are the lines of the whole
     switch that hold inside of a block, too, and end it (None = all), `trunks_by_default` says that ports are trunks
-    until a line says otherwise, `keeps_other_mode` that ports are access ports
+    until a line says otherwise, `lists_by_adding` that a trunk's list may be printed by lines that add to it alone,
+    `keeps_other_mode` that ports are access ports
     or trunks with a list of VLANs, and what is said of the mode that a port is not in is kept for when it is,
     `prints_other_modes` that a running-config says of ports what would hold were they access ports or trunks.
     `scheduled_reload` says how the switch is told to reload at a set time, None where nobody knows.
@@ -227,6 +228,7 @@ class Grammar:
         through: bool | list[str] = self._data["blocks_fall_through"]
         self.falls_through = frozenset(() if through is False else through) if through is not True else None
         self.trunks_by_default: bool = self._data.get("trunks_by_default", False)
+        self.lists_by_adding: bool = self._data.get("lists_by_adding", False)
         self.prints_other_modes: bool = self._data.get("prints_other_modes", False)
         self.changes_by_access: bool = self._data.get("modes_change_by_access", False)
         self.changes_from_defaults: bool = self._data.get("modes_from_defaults", False)

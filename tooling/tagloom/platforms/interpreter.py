@@ -292,9 +292,15 @@ class Interpreter:
         return self.editor.pvid[port - 1] == DEFAULT_VLAN and joined == plain and port not in self.promised
 
     def _open_trunk(self, line: Line, _: list[Any]) -> Outcome:
-        """Make a trunk that carries every VLAN there is or will be, until a list says which."""
-        self._set_mode(replace(line, key="mode_trunk"), [])
-        return self._carry_all(line, [])
+        """Make trunks that carry every VLAN there is or will be, until a list says which; a trunk keeps its list."""
+        outcome, ports = _done(line), self.context.ports
+        fresh = tuple(port for port in ports if not self._is(port, PortMode.TRUNK) or port in self.unsaid)
+        if fresh:
+            self.context = replace(self.context, ports=fresh)
+            self._set_mode(replace(line, key="mode_trunk"), [])
+            outcome = self._carry_all(line, [])
+            self.context = replace(self.context, ports=ports)
+        return outcome
 
     def _carry_all(self, line: Line, _: list[Any]) -> Outcome:
         self._need_mode(PortMode.TRUNK, "not_trunk")
@@ -318,6 +324,14 @@ class Interpreter:
         self.open_trunks.difference_update(self.context.ports)
         self._wait_for({vlan for vlan in listed if vlan not in self.editor.vlans})
         return _done(line)
+
+    def _begin_lists(self) -> None:
+        """Have those of the context's trunks that have no list carry their native VLAN alone: a list is printed."""
+        ports = self.context.ports
+        self.context = replace(self.context, ports=tuple(port for port in ports if port in self.open_trunks))
+        self._carry([])
+        self.open_trunks.difference_update(ports)
+        self.context = replace(self.context, ports=ports)
 
     def _wait_for(self, missing: set[int]) -> None:
         """Remember the VLANs that are not there and that the context's ports will carry."""
@@ -404,7 +418,8 @@ class Interpreter:
             self._need_vlan(vlan, "vlan_missing_access")
         for port in self.context.ports:
             if self.editor.pvid[port - 1] in self.editor.vlans:
-                self.editor.set_member(self.editor.pvid[port - 1], port, Membership.NONE)
+                left = Membership.TAGGED if port in self.open_trunks else Membership.NONE
+                self.editor.set_member(self.editor.pvid[port - 1], port, left)
             if untagged:
                 self.editor.set_member(vlan, port, Membership.UNTAGGED)
             self.editor.set_pvid(port, vlan)
@@ -426,6 +441,8 @@ class Interpreter:
                 raise _RefusedError("vlan_missing", vlans=missing)
             vlans = [vlan for vlan in vlans if vlan in known]
         how = _JOINS.get(line.key, Membership.NONE)
+        if line.key == "trunk_join" and self.grammar.lists_by_adding:
+            self._begin_lists()
         for port in self.context.ports:
             for vlan in vlans:
                 if not (trunk and vlan == self.editor.pvid[port - 1]):  # a trunk's native VLAN stays untagged

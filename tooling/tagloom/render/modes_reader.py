@@ -391,6 +391,7 @@ class _Reader:
             again = _Reader(self.platform, interpreter.editor)
             again.interpreter.unchecked, again.interpreter.lists_missing = interpreter.unchecked, True
             again.interpreter.unsaid, again.interpreter.promised = interpreter.unsaid, interpreter.promised
+            again.interpreter.open_trunks = interpreter.open_trunks
             for number, line in enumerate(lines, start=1):
                 again.take(number, line)
             interpreter = again.interpreter
