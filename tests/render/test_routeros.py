@@ -327,3 +327,67 @@ def test_speeds_that_a_port_offers_are_passed_over_unless_it_may_end_half_duplex
     """Of lists that all have 1 Gb/s, two ends have a speed in common."""
     line = f"/interface ethernet set [ find default-name=ether1 ] advertise={speeds} loop-protect=off\n"
     assert (named(line) == []) is known
+
+
+BRIDGE_LINE = "/interface bridge add name=tagloom protocol-mode=none vlan-filtering=yes {}"
+PORT_LINE = "/interface bridge port add bridge=tagloom interface=ether1 {}"
+CABLE_LINE = "/interface ethernet set [ find default-name=ether1 ] {}"
+AS_WITHOUT = {  # what `export verbose` says of what nobody has changed
+    BRIDGE_LINE: [
+        *("arp=enabled", "arp=reply-only", "dhcp-snooping=no", "igmp-snooping=no", "add-dhcp-option82=no"),
+        *("mvrp=no", "multicast-querier=no", "max-learned-entries=auto", 'region-name=""', "max-hops=20"),
+        "forward-reserved-addresses=no",
+    ],
+    PORT_LINE: ["horizon=none", "tag-stacking=no", "mvrp-registrar-state=normal", "learn=auto hw=yes trusted=no"],
+    CABLE_LINE: [
+        "arp=enabled !power-cycle-ping-address !power-cycle-ping-timeout power-cycle-ping-enabled=no",
+        "loop-protect=default loop-protect-disable-time=5m loop-protect-send-interval=5s",
+    ],
+    "{}": [
+        "/interface bridge settings set allow-fast-path=yes use-ip-firewall=no use-ip-firewall-for-vlan=no",
+        "/interface ethernet switch set 0 cpu-flow-control=yes mirror-egress-target=none name=switch1",
+        "/interface ethernet switch port set 0 !egress-rate !ingress-rate mirror-egress=no storm-rate=100",
+        "/interface detect-internet set detect-interface-list=none wan-interface-list=none",
+        "/queue interface set ether1 queue=only-hardware-queue",
+    ],
+}
+NOT_AS_WITHOUT = {  # and what bears on frames, beside it
+    BRIDGE_LINE: [
+        "arp=proxy-arp",
+        "arp=local-proxy-arp",
+        "dhcp-snooping=yes",
+        "mvrp=yes",
+        "!vlan-filtering",
+        "horizon=1",
+    ],
+    PORT_LINE: ["horizon=1", "tag-stacking=yes", "!pvid"],
+    CABLE_LINE: ["arp=local-proxy-arp", "loop-protect=on", "!advertise"],
+    "{}": [
+        "/interface bridge settings set use-ip-firewall=yes",
+        "/interface ethernet switch set 0 mirror-egress-target=ether2",
+        "/interface ethernet switch port set 0 storm-rate=1",
+        "/interface ethernet switch port set 0 egress-rate=1M",
+        "/queue interface set ether1 queue=slow",
+    ],
+}
+
+
+def named_of(line):
+    """Return the text of a small bridge with a line, and what is named of it."""
+    bare = [each.format("").rstrip() for each in (BRIDGE_LINE, PORT_LINE)]
+    text = "\n".join([*(each for each in bare if not line.startswith(each)), ""])
+    lines = [line, text] if line.startswith(bare[0]) else [text, line]
+    reading = read_text(load("mikrotik-crs326-24g-2s"), "\n".join([*lines, ""]), "s0", [1, 2])
+    return [*reading.findings, *reading.unknown_lines]
+
+
+@pytest.mark.parametrize("whole", AS_WITHOUT)
+def test_what_a_verbose_export_says_of_what_is_as_without_the_line_is_passed_over(whole):
+    assert {said: named_of(whole.format(said)) for said in AS_WITHOUT[whole]} == {
+        said: [] for said in AS_WITHOUT[whole]
+    }
+
+
+@pytest.mark.parametrize("whole", NOT_AS_WITHOUT)
+def test_other_values_of_the_same_words_are_named(whole):
+    assert [said for said in NOT_AS_WITHOUT[whole] if not named_of(whole.format(said))] == []

@@ -172,10 +172,13 @@ def parse_line(text: str, menu: str = "") -> Line | None:
 
 
 def _properties(words: list[str]) -> Values | None:
-    """Return properties by name; None where a word is none, or one is said twice."""
+    """Return properties by name, with "!" before those that have no value; None where a word is none, or said twice."""
     values: Values = {}
     for word in words:
         name, sign, value = word.partition("=")
+        if word[0] == "!" and not sign and word not in values:
+            values[word] = ""
+            continue
         if not sign or not name or name in values:
             return None
         if value[:1] == '"':
