@@ -21,8 +21,8 @@ _SCHEMA = """
 CREATE TABLE event (
   id INTEGER PRIMARY KEY,
   at REAL NOT NULL,        -- seconds since the epoch
-  kind TEXT NOT NULL,      -- begun, done, failed, stopped; of repair: dead, back, repaired, repair-...; of paths that
-                           -- are woven anew: reweave-begun, rewoven, reweave-...
+  kind TEXT NOT NULL,      -- begun, done, failed, stopped; found, by the journal; of repair: dead, back, repaired,
+                           -- repair-...; of paths that are woven anew: reweave-begun, rewoven, reweave-...
   settings TEXT NOT NULL,  -- JSON list of names; of repair: of what is dead
   why TEXT NOT NULL
 );
@@ -30,7 +30,7 @@ CREATE TABLE standing (id INTEGER PRIMARY KEY CHECK (id = 1), page TEXT NOT NULL
 """
 
 
-_KNOWN = ("done", "rewoven", "reweave-refused")  # what runs after these is known; refused, nothing was sent
+_KNOWN = ("done", "found", "rewoven", "reweave-refused")  # what runs after these is known; refused, nothing was sent
 _UNKNOWN = ("begun", "failed", "stopped", "reweave-begun", "reweave-failed", "reweave-stopped")
 _LAST_OF_SETTINGS = f"SELECT kind FROM event WHERE kind IN {_KNOWN + _UNKNOWN} ORDER BY id DESC LIMIT 1"  # noqa: S608
 _FORM = Form("a state file of tagloom run", _APPLICATION_ID, SCHEMA_VERSION, _SCHEMA)

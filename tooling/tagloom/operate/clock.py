@@ -6,13 +6,16 @@ import contextlib
 import re
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from tagloom.errors import DeviceError, InputError, PlanError, TagloomError, one_line
 from tagloom.observe import PORTS, busiest_link, observe_all
 from tagloom.operate import apply, confirming, prepare, waves
+from tagloom.operate.clock_journal import ClockJournal, links_off, same_speeds, unfinished
 from tagloom.operate.repair_runs import protection_applied, what_runs
 from tagloom.operate.reweaving import read_woven, woven_beside
+from tagloom.operate.running import is_repair
 from tagloom.pipeline import own_routes
 from tagloom.pipeline.files import write_build
 from tagloom.pipeline.planning import plan
@@ -20,9 +23,10 @@ from tagloom.platforms.power import fabric_watts, power_unknown
 from tagloom.read.calendar import due, upcoming
 from tagloom.read.requests import mark_answered, requests_in
 from tagloom.read.windows import MaintenanceWindows
+from tagloom.records.fabric_pair import alike
 from tagloom.records.reweave import ReweaveStatus
 from tagloom.records.settings import lost_speed_steps
-from tagloom.records.timetable import ALL_ON, ClockStatus, DeadStatus, LookStatus, TimetableProgress, Watch
+from tagloom.records.timetable import ALL_ON, ClockStatus, DeadStatus, LookStatus, TimetableProgress, Watch, list_name
 from tagloom.regulate.own_ways import keeps_ways
 from tagloom.regulate.reweave import rewoven
 from tagloom.regulate.settings_file import RegulateResult, read_settings
@@ -32,7 +36,6 @@ from tagloom.render import host_pages
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
     from tagloom.apply.outcomes import Outcomes
     from tagloom.apply.site import Site
@@ -45,11 +48,13 @@ if TYPE_CHECKING:
     from tagloom.operate.waves import ApplyContext
     from tagloom.records.build import Build
     from tagloom.records.fabric import Fabric
+    from tagloom.records.findings import Findings
     from tagloom.records.observation import Observation
     from tagloom.records.snmp import Address, Ask
     from tagloom.records.timetable import Timetable
     from tagloom.regulate.timetable_watch import Decision
 
+RATE_SECONDS = 10.0  # between two readings that make a rate: counters of a switch may be seconds old
 FIRST_RETRY_SECONDS, LONGEST_RETRY_SECONDS = 60.0, 3600.0
 BUILD, WOVEN = "build", ("woven-1", "woven-2")  # builds in `home`: of settings; of measured traffic, by turns
 PROFILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # what a request may name: a file of the profiles' folder, no path
@@ -155,8 +160,10 @@ class TimetableController:
     _sight: LookStatus = field(default_factory=LookStatus)
     _runs: int = 0
     _sure: bool = False
+    _journal: ClockJournal = field(init=False)
 
     def __post_init__(self) -> None:
+        self._journal = ClockJournal(self.site.home, self.home)
         now = self.clock.now()
         self._epoch = now - self.clock.steady()
         known = self.memory.standing()
@@ -167,6 +174,12 @@ class TimetableController:
             changed_at=min(known.changed_at, now),
             lowered_at=tuple(min(at, now) for at in known.lowered_at),
         )
+        if not known.settings:
+            self._standing = replace(self._standing, applied="")  # by which it is found again
+        try:
+            self._target(known.settings or (ALL_ON,))
+        except InputError:  # the timetable, or a job's profile, is another one since
+            self._standing = replace(self._standing, settings=(), applied="")
 
     def _now(self) -> float:
         """Return the time by which is waited: the computer's at the start, and on from there whatever it is set to."""
@@ -176,11 +189,14 @@ class TimetableController:
         """Look and act until interrupted (KeyboardInterrupt), or once. A failed change is told and tried again later.
 
         Waking late is no matter: what should hold now is applied, not all that was missed. Once raises what failed.
+        Raises PlanError where an operator's run is neither finished nor undone.
         """
-        if self.probe is not None:
+        self._journal.refuse_unfinished(self.fabric.name)
+        self._heed_journal(self.clock.now())
+        if self.probe is not None and not (once and self._all_on_anyway()):
             self._look()
             if once:  # two readings make a rate
-                self.clock.sleep(self.every_seconds)
+                self.clock.sleep(min(self.every_seconds, RATE_SECONDS))
         while True:
             try:
                 self.step()
@@ -195,6 +211,11 @@ class TimetableController:
             now = self.clock.now()
             coming = [at - now for at, _ in upcoming(self.table, now, self.every_seconds / 86_400)]
             self._wait(max(0.0, min([self.every_seconds, *coming])))
+
+    def _all_on_anyway(self) -> bool:
+        """Return whether all links come on, or stay on, whatever the load is."""
+        now = self.clock.now()
+        return ALL_ON in {due(self.table, now), *self._requests(now).values()}
 
     def _wait(self, seconds: float) -> None:
         """Wait, and look for what dies meanwhile; a clock that is woken ends a wait early."""
@@ -216,6 +237,7 @@ class TimetableController:
             self._status(self.clock.now(), due(self.table, self.clock.now()), None, 0)
             return
         now, waited = self.clock.now(), self._now()
+        self._heed_journal(now)
         scheduled = due(self.table, now)
         requests = self._requests(now)
         decision = decide(
@@ -363,6 +385,59 @@ class TimetableController:
     def _lost_speed_steps(self, names: tuple[str, ...]) -> frozenset[tuple[int, int]]:
         return lost_speed_steps(self.fabric, self._target(names)[0])
 
+    # --- what runs ---------------------------------------------------------------------------------------------------
+
+    def _heed_journal(self, now: float) -> None:
+        """Take what the journal shows for what runs, where it is another run than was remembered."""
+        run = self._journal.applied()
+        if run is None or run.name == self._standing.applied:
+            return
+        before, woven = self._standing, ""
+        settings: tuple[str, ...] = ()
+        if not run.unfinished and (running := self._journal.running_fabric()) is not None:
+            settings = self._settings_of(running, before.settings, now)
+            own = is_repair(run, self.site.home) or Path(run.source) == (self.home / before.woven).absolute()
+            woven = before.woven if own else ""
+            if settings != before.settings:
+                off = len(_down(self.fabric, running)) if alike(running, self.fabric) else 0
+                count = f"{off} of {len(self.fabric.links)} links off" if settings else "other links than this fabric's"
+                self.tell(now, f"{run.source} runs, by the journal: {count}")
+        if settings and not self.dry_run:
+            self._note("found", settings, run.source)
+        known = settings == before.settings
+        self._remember(
+            replace(
+                before,
+                settings=settings,
+                applied=run.name,
+                woven=woven,
+                changed_at=before.changed_at if known or not before.applied else self._now(),
+            )
+        )
+
+    def _settings_of(self, running: Fabric, remembered: tuple[str, ...], now: float) -> tuple[str, ...]:
+        """Return the settings that a running fabric has: those remembered or due, others, or a list of its own.
+
+        () where it is another fabric, or links are slower than any settings have them.
+        """
+        if not alike(running, self.fabric):
+            return ()
+        known = [(ALL_ON,), (due(self.table, now),), *((name,) for name in self.table.names)]
+        for names in ([remembered] if remembered else []) + known:
+            with contextlib.suppress(InputError):
+                if same_speeds(self._target(names)[0], running):
+                    return names
+        ends = links_off(self.fabric, running)
+        if ends is None:
+            return ()
+        name = list_name(ends)
+        self.table = replace(self.table, links={**self.table.links, name: ends})
+        return (name,)
+
+    def _applied(self) -> str:
+        run = self._journal.applied()
+        return run.name if run is not None else ""
+
     # --- what is done ------------------------------------------------------------------------------------------------
 
     def _change(self, now: float, names: tuple[str, ...], why: str) -> None:
@@ -394,7 +469,7 @@ class TimetableController:
         self._sure = True
         self._retry_seconds, self._retry_at, self._may_lack = FIRST_RETRY_SECONDS, 0.0, frozenset()
         self._note("done", names, why)
-        self._remember(changed(self._now(), names, self._standing, lowered=lowered))
+        self._remember(changed(self._now(), names, self._standing, lowered=lowered), self._applied())
         reported = f"changed {switches} switches" if switches else "the switches hold it already"
         self.tell(self.clock.now(), f"{what}: {count} ({why}); {reported}")
 
@@ -431,7 +506,7 @@ class TimetableController:
             raise KeyboardInterrupt
         watch.done()
         self._note("rewoven", (ALL_ON,), why)
-        self._remember(rewoven(self._now(), directory, self._standing))
+        self._remember(rewoven(self._now(), directory, self._standing), self._applied())
         self.tell(self.clock.now(), f"paths woven anew: {why}; changed {switches} switches")
 
     def _woven(self) -> WovenPaths | None:
@@ -480,11 +555,20 @@ class TimetableController:
         options = apply.ApplyOptions(allow_interrupt=self.allow_interrupt and woven is None)
         with self.context(self.next_site()) as context:
             run = context.journal.unfinished(fabric.name)
-            if run is not None and run.proven and run.wave and self._sound(apply.resume(context, run, options)).stopped:
-                return 0, True
+            if run is not None and run.proven and run.wave:
+                if not self._journal.is_own(run):
+                    raise unfinished(run)
+                if self._sound(apply.resume(context, run, options)).stopped:
+                    return 0, True
+        running, base = self._journal.running(fabric), self._journal.base(fabric)
+        with self.context(self.next_site()) as context:
+            context.ansible.start()  # which takes a second or two, while paths are planned
             protect = self.table.protect or protection_applied(context.journal, context.site.home)
             weave = partial(self._prepared, fabric, regulated, protect=protect, woven=woven, directory=directory)
-            build, prepared = weave(None)
+            kept = next((each for each in (running, base) if each and same_speeds(each.fabric, fabric)), None)
+            kept = kept if regulated is None or regulated.routes is None else None
+            build, prepared = weave(running, kept) if woven is None else weave(None)
+
             found: list[waves.Survey] = []
             try:
                 result = apply.look_and_apply(context, prepared, options, on_found=found.append)
@@ -521,6 +605,7 @@ class TimetableController:
         fabric: Fabric,
         regulated: RegulateResult | None,
         previous: Build | None,
+        kept: Build | None = None,
         *,
         protect: str,
         woven: WovenPaths | None,
@@ -528,7 +613,7 @@ class TimetableController:
     ) -> tuple[Build, PreparedChange]:
         templates = self.site.share / "templates"
         if woven is None:
-            build, proof, texts = plan(fabric, templates, previous=previous, regulated=regulated, protect=protect)
+            build, proof, texts = _planned(fabric, templates, previous, kept, regulated, protect)
         elif previous is None:
             build, proof, texts = woven.build, woven.proof, dict(woven.texts)
         else:
@@ -559,8 +644,8 @@ class TimetableController:
             self._said = why
             self.tell(now, f"failed: {why}; tried again in {max(0.0, self._retry_at - self._now()):.0f} s")
 
-    def _remember(self, standing: TimetableProgress) -> None:
-        self._standing = standing
+    def _remember(self, standing: TimetableProgress, applied: str = "") -> None:
+        self._standing = standing = replace(standing, applied=applied or standing.applied)
         if not self.dry_run:
             self._keep(lambda: self.memory.remember(standing))
 
@@ -628,6 +713,22 @@ class TimetableController:
             if not self._unshown:
                 self.tell(now, f"how it stands cannot be shown: {error}")
             self._unshown = True
+
+
+def _planned(
+    fabric: Fabric,
+    templates: Path,
+    previous: Build | None,
+    kept: Build | None,
+    regulated: RegulateResult | None,
+    protect: str,
+) -> tuple[Build, Findings, dict[str, str]]:
+    """Plan a fabric beside what runs, over the paths of a build that has its links, where that can be."""
+    planned = partial(plan, fabric, templates, previous=previous, regulated=regulated, protect=protect)
+    if kept is not None:
+        with contextlib.suppress(PlanError, InputError):
+            return planned(keep=kept, assignment=kept.assignment, static_arp=kept.duplicates_allowed)
+    return planned()
 
 
 def _down(whole: Fabric, fabric: Fabric) -> frozenset[int]:

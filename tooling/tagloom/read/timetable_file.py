@@ -18,7 +18,7 @@ from tagloom.read.history import zone_of
 from tagloom.read.links_off import links_off_findings
 from tagloom.records.detours import PROTECTIONS
 from tagloom.records.reweave import ReweaveLimits
-from tagloom.records.timetable import ALL_ON, Rule, Timetable
+from tagloom.records.timetable import ALL_ON, Rule, Timetable, list_name
 from tagloom.storage.document import read_yaml, shown
 from tagloom.units import joined_address, split_address
 
@@ -172,10 +172,9 @@ def _listed(
     ends = tuple(dict.fromkeys(raw))
     if fabric is not None:
         findings += links_off_findings(fabric, where, ends)
-    name = f"off {', '.join(ends)}" if ends else ALL_ON
     if ends:
-        links[name] = ends
-    return name
+        links[list_name(ends)] = ends
+    return list_name(ends)
 
 
 def _listen(path: Path, document: dict[str, Any], findings: list[Finding]) -> tuple[str, int] | None:

@@ -10,11 +10,17 @@ import numpy as np
 from tagloom.records.reweave import ReweaveLimits, ReweaveStatus
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
 ALL_ON = "all-on"  # the settings that turn nothing off
+
+
+def list_name(ends: Sequence[str]) -> str:
+    """Return the name of settings that list the links which are off, each by one end."""
+    return f"off {', '.join(ends)}" if ends else ALL_ON
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +150,7 @@ class TimetableProgress:
     raised      whether load brought all links up; `busy_at` when it was last too high to let them go off
     changed_at  when settings or paths last changed; `lowered_at` when links last went off, within a day
     woven       the directory of the build in use, where its paths were planned for measured traffic, else ""
+    applied     the journal's run that switches held then, "" if there was none
     woven_at    when paths were changed for measured traffic, within a day
     """
 
@@ -154,6 +161,7 @@ class TimetableProgress:
     lowered_at: tuple[float, ...] = ()
     woven: str = ""
     woven_at: tuple[float, ...] = ()
+    applied: str = ""
 
 
 @dataclass(frozen=True, slots=True)
