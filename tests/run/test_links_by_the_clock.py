@@ -1,5 +1,7 @@
 """Links go off by the clock without traffic data, from what really runs: after a push, a rollback, a failed run."""
 
+import json
+
 import pytest
 
 from command_line.terminal import Terminal
@@ -101,3 +103,40 @@ def test_a_remembered_list_that_the_timetable_lacks_now_is_found_by_the_journal(
     told = once(terminal, "day.yml")
     assert told[0] == f"{terminal.rack / 'run' / 'build'} runs, by the journal: 2 of 6 links off"
     assert told[1] == "all-on: 0 of 6 links off (the timetable); changed 3 switches"
+
+
+def test_a_change_reads_each_switch_once_and_opens_sessions_only_for_lines(terminal):
+    """What made a change slow: switches read twice, waves without lines, waits for nothing."""
+    once(terminal, "day.yml")
+    seen = set(terminal.runs.glob("*-check"))
+    once(terminal, "night.yml")
+    (reading,) = set(terminal.runs.glob("*-check")) - seen
+    assert sorted(path.name for path in (reading / "outcomes").iterdir()) == ["1.s0.json", "1.s1.json", "1.s2.json"]
+    pushed = max(terminal.runs.glob("*-apply*/outcomes"), key=lambda each: each.stat().st_mtime_ns).parent
+    order = json.loads((pushed / "order.json").read_text())
+    sent = {}
+    for path in (pushed / "outcomes").iterdir():
+        outcome = json.loads(path.read_text())
+        sent.setdefault(str(outcome["number"]), {})[outcome["switch"]] = outcome["sent"]
+    assert {number: sorted(of) for number, of in sent.items()} == {
+        number: sorted(wave["switches"]) for number, wave in order["waves"].items()
+    }
+    assert all(lines for wave in sent.values() for lines in wave.values())
+    moves = {n for n, wave in sent.items() if any("pvid" in line for lines in wave.values() for line in lines)}
+    assert {n for n, wave in order["waves"].items() if wave["drain_seconds"]} == moves
+
+
+def test_a_wave_that_raises_links_waits_no_longer_than_until_snmp_shows_them_up(terminal):
+    """Of an hour that a slow port might take, nothing is waited."""
+    terminal("apply", "night")
+    terminal("rollout", "night", "b", "-o", "back", "--force")
+    path = terminal.home / "back" / "rollout.json"
+    page = json.loads(path.read_text())
+    raising = [wave for wave in page["waves"] if wave["until_up"]]
+    assert raising == page["waves"][:1]
+    raising[0]["drain_seconds"] = 3600.0
+    path.write_text(json.dumps(page))
+    terminal("apply", "back")
+    assert off(terminal) == 0
+    terminal("rollback")
+    assert off(terminal) == 3
