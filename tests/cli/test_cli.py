@@ -12,10 +12,10 @@ from tagloom.operate import prepare
 
 @pytest.fixture
 def torus(tmp_path, run):
-    """Plan the issue's torus: (fabric file, build)."""
+    """Plan the issue's torus without detours, whose lines the tests edit: (fabric file, build)."""
     fabric, build = tmp_path / "f.yml", tmp_path / "b"
     assert run("new", "torus", "--dims", 4, 4, "--parallel", 2, "-o", fabric)[0] == 0
-    assert run("plan", fabric, "-o", build)[0] == 0
+    assert run("plan", fabric, "-o", build, "--protect", "none")[0] == 0
     return fabric, build
 
 
@@ -26,7 +26,10 @@ def test_the_torus_plans_with_the_keys_and_figures_promised(tmp_path, answer, ru
     assert (page["switches"], page["links"], page["hosts"], page["average_hops"]) == (16, 64, 16, 3.0)
     assert (page["routing"], page["assignment"], page["vlans"], page["max_channel_load"]) == ("dor", "fixed", 8, 8)
     assert page["deadlock_free"] is page["storm_free"] is page["broadcast_exactly_once"] is True
-    assert (page["unreachable_pairs"], page["fdb_entries_max"], page["findings"]) == (0, 28, [])
+    assert (page["unreachable_pairs"], page["fdb_entries_max_without"], page["findings"]) == (0, 28, [])
+    assert (page["protect"], page["protected"], page["unprotected"]) == ("auto", 240 * 64, 0)
+    assert page["detour_vlans"] > 0
+    assert page["fdb_entries_max"] > 28, "what the tables hold, detours included"
     assert all(isinstance(page[k], int) for k in ("switches", "links", "hosts", "vlans", "max_channel_load"))
     assert sorted(p.name for p in (tmp_path / "b").iterdir()) == [
         ".tagloom",

@@ -66,10 +66,14 @@ class Terminal:
 
     @contextmanager
     def double_ring(self, switches):
-        """Let a ring with two links between neighbours run a build, b; plan one with half of them off, night."""
+        """Let a ring with two links between neighbours run a build, b; plan one with half of them off, night.
+
+        Neither has detours, so that a repair plans anew.
+        """
         self("new", "ring", "--dims", switches, "--parallel", 2, "-o", "f.yml")
-        self("plan", "f.yml", "-o", "b")
-        self("plan", "f.yml", "--off", *(f"s{n}:g2" for n in range(switches)), "--previous", "b", "-o", "night")
+        self("plan", "f.yml", "-o", "b", "--protect", "none")
+        off = [f"s{n}:g2" for n in range(switches)]
+        self("plan", "f.yml", "--off", *off, "--previous", "b", "-o", "night", "--protect", "none")
         with self.lab("f.yml", ("apply", "b", "--allow", "interrupt")):
             yield self
 

@@ -184,7 +184,7 @@ def test_a_timetable_whose_days_differ_is_drawn_for_a_week_by_the_clock_on_the_w
 def test_a_tree_shown_is_the_links_of_one_vlan_and_reaches_all_switches(site):
     build = read_build(site / "b0")
     found = report(site / "b0", at_seconds=MONDAY)
-    assert len(found.trees) == build.vlans
+    assert len(found.trees) == build.vlans + build.protection.detour_vlans
     for links in found.trees.values():
         only = build.fabric.with_links_down(set(range(64)) - set(links))
         assert only.reached(0).all()

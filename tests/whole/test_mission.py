@@ -54,7 +54,7 @@ def test_check_then_push_then_nothing_left_to_do(terminal):
     assert (page["hitless"], page["interrupted_pairs"], page["strategy"]) == (False, 12, "in one go")
     assert 0 < page["interrupted_seconds_max"] < 60
     assert process.configurations(terminal.rack)["s0"].count("tagloom") == 0, "neither of them sends anything"
-    assert "+vlan 100-101" in terminal("apply", "b", "--check", "--diff")
+    assert "+vlan 100-104" in terminal("apply", "b", "--check", "--diff")
     page = terminal.answer("apply", "b", *FIRST)
     assert (page["changed"], page["failed"]) == (ALL, [])
     assert page["seconds"] > 0

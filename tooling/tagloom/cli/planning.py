@@ -157,7 +157,7 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
     screen.say(*terminal.plan_lines(fabric, summary, "bytes" if traffic is not None else "host pairs"))
     screen.say(*(line for remark in follows.remarks for line in terminal.row("previous", remark)))
     screen.say(*(terminal.row("cut off", f"{', '.join(gone)}: their switch is off") if gone else ()))
-    screen.say(*losses.detour_lines(summary))
+    screen.say(*losses.failover_lines(summary, verbose=args.verbose))
     if args.verbose and not screen.as_json:
         screen.say(*terminal.routing_lines(pipeline.routings(fabric, args.assignment)))
         if build.first_fit_vlans is not None:
@@ -415,10 +415,12 @@ def add(commands: Commands) -> None:
     )
     plan.add_argument(
         "--protect",
-        choices=["none", "link", "switch"],
-        default="none",
+        choices=["auto", "none", "link", "switch"],
+        default="auto",
         help="also install detour VLANs around each single link, or each link and switch: a repair then only changes "
-        "the PVIDs of hosts (default none; --prefer vlans keeps them few, --prefer load keeps detours short). With "
+        "the PVIDs of hosts (default auto: around links, if paths, their VLANs and their entries stay the same and "
+        "half of each table stays free; link and switch may choose other paths, --prefer vlans keeps detours few, "
+        "--prefer load keeps them short). With "
         "--assignment renamed too: frames keep a detour's VLAN on the whole path. With --assignment pinned no VLAN is "
         "needed: a repair changes static entries, and where floods pass",
     )

@@ -45,6 +45,33 @@ def renumbered(before: FabricState, after: FabricState, first_vlan: int) -> Fabr
     return {name: with_numbers(name, state, number) for name, state in after.items()}
 
 
+def numbered_beside(
+    before: FabricState, held: FabricState, after: FabricState, first_vlan: int
+) -> tuple[FabricState, dict[int, int]]:
+    """Return `held` with the VLANs that only `after` has, numbered as by `renumbered`, and the new ids of `after`.
+
+    `after` has each VLAN of `held`, under any id. Which ports sleep is as in `held`.
+    """
+    number: dict[int, int] = {}
+    for v, same in new_numbers(after, held).items():
+        if same not in number.values():
+            number[v] = same
+    old_ids = {v for state in before.values() for v in state.vlans.tolist()}
+    taken = old_ids | owned(held)
+    known = {vlan_fingerprint(before, v): v for v in sorted(owned(before) - owned(held))}
+    unused = first_vlan
+    for v in sorted(owned(after) - number.keys()):
+        if (same_as_before := known.pop(vlan_fingerprint(after, v), None)) is not None:
+            number[v] = same_as_before
+            continue
+        while unused in taken:
+            unused += 1
+        number[v] = unused
+        taken.add(unused)
+    state = {name: replace(with_numbers(name, each, number), eee=held[name].eee) for name, each in after.items()}
+    return state, number
+
+
 def ids_clash(before: FabricState, after: FabricState, first_vlan: int) -> bool:
     """Return whether an id that `before` uses names something else in `after`, so that they cannot coexist.
 

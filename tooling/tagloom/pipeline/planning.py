@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,9 +12,9 @@ from tagloom.errors import Finding, InputError, PlanError
 from tagloom.graph.floods import load_by
 from tagloom.graph.numbering import new_numbers, renumbered
 from tagloom.graph.paths import average_hops, channel_load
-from tagloom.pipeline.protecting import with_detours
+from tagloom.pipeline.protecting import with_detours, with_detours_beside
 from tagloom.records.build import Build
-from tagloom.records.detours import Detour, with_vlans
+from tagloom.records.detours import UNASKED, Detour, with_vlans
 from tagloom.records.fabric_pair import FabricPair
 from tagloom.records.switch_state import dead_states
 from tagloom.regulate.choose import RegulateOptions
@@ -30,14 +31,16 @@ from tagloom.verify import Plan, broadcasts_once, dependencies, protection, veri
 from tagloom.weave import Alternative, asleep, first_fit_count, moved_entries, unknown_assignment, weave
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from tagloom.records.fabric import Fabric
     from tagloom.records.findings import Findings
     from tagloom.records.routes import Routes
     from tagloom.records.settings import LinkSettings
+    from tagloom.records.switch_state import FabricState
     from tagloom.records.traffic import Traffic
+    from tagloom.records.vlan_plan import VlanPlan
     from tagloom.regulate.settings_file import RegulateResult
 
 PREFERENCES = ("vlans", "load")
@@ -71,6 +74,10 @@ def summary_of(build: Build, proof: Findings) -> dict[str, Any]:
         "max_channel_load_bound": math.floor(any_bound(build.fabric, volume) + 1e-6),
         "max_channel_load_bound_of_paths": math.floor(bound + 1e-6),
         "site_lines": sum(map(len, site_lines(build.fabric).values())),
+        "protect": "none",
+        "unprotected_why": build.unprotected_why,
+        "detour_vlans": 0,
+        "fdb_entries_max_without": proof.fdb_entries_max,
         **(build.protection.to_json() if build.protection is not None else {}),
         **proof.to_json(),
     }
@@ -140,7 +147,8 @@ def plan(  # noqa: PLR0913 - what an operator may choose
                that may sleep
     learning   host ports accept tagged frames, by which hosts teach the switches; the plan is refused if those do harm
     keep       a build whose paths and VLAN ids stay for its hosts if possible; the plan's reason says if not
-    protect    "link" or "switch": detours around every single failure are also installed, and proven
+    protect    "link" or "switch": detours around every single failure are also installed, and proven; "auto": around
+               single links, as far as that changes nothing else of the plan, surely fits and is found quickly
 
     Raises InputError if a model's command line is unknown (unless without `texts`), the links that are up do not
     connect the fabric or `root` is invalid, PlanError if no deadlock-free plan fits.
@@ -153,7 +161,7 @@ def plan(  # noqa: PLR0913 - what an operator may choose
     plain = given or route(fabric, routing, assignment, effort, top)
     plain = replace(plain, reason=f"{plain.reason}; {not_kept}") if not_kept else plain
     volume = traffic.volume_bytes if traffic is not None else fabric.within_networks
-    choices: list[tuple[Routes, Routes, float | None]]
+    choices: list[_Choice]
     if keep is not None and given is not None:
         choices = [(plain, plain, None)]
     elif prefer == "vlans":
@@ -161,27 +169,24 @@ def plan(  # noqa: PLR0913 - what an operator may choose
     else:
         free, floods = routing == "auto" and given is None, traffic is not None
         choices = balanced(fabric, plain, assignment, volume, effort, free=free, floods=floods)
-    for number, (plain, routes, bound) in enumerate(choices, start=1):  # noqa: B007 - the one that fits is used below
-        try:
-            woven = weave(
-                fabric,
-                routes,
-                assignment,
-                previous.state if previous is not None else None,
-                _next_steps(fabric, routing, assignment, prefer, top),
-                broadcasts_once=partial(broadcasts_once, fabric),
-                static_arp=static_arp,
-                hosts_tag=learning,
-                movable=protect != "none" and assignment == "pinned",
-            )
-            break
-        except PlanError:
-            if number == len(choices):
-                raise
+    plain, routes, bound, woven = _first_that_fits(
+        choices,
+        lambda routes: weave(
+            fabric,
+            routes,
+            assignment,
+            previous.state if previous is not None else None,
+            _next_steps(fabric, routing, assignment, prefer, top),
+            broadcasts_once=partial(broadcasts_once, fabric),
+            static_arp=static_arp,
+            hosts_tag=learning,
+            movable=protect not in UNASKED and assignment == "pinned",
+        ),
+    )
     vlans, unnumbered, detours = woven.vlans, woven.state, tuple[Detour, ...]()
-    if protect != "none" and assignment == "pinned":
+    if protect not in UNASKED and assignment == "pinned":
         detours = moved_entries(fabric, unnumbered, dependencies(fabric, unnumbered), protect, effort)
-    elif protect != "none":
+    elif protect not in UNASKED:
         free = routing in {"auto", "any"} and given is None and not fabric.own_ways
         guarded = with_detours(
             fabric, routes, woven, protect, own=prefer == "load", effort=effort, free=free, hosts_tag=learning
@@ -190,22 +195,25 @@ def plan(  # noqa: PLR0913 - what an operator may choose
     wanted = asleep(fabric, unnumbered, regulated.asleep) if regulated is not None else unnumbered
     if keep is not None:
         wanted = numbered_as(FabricPair(keep.fabric, fabric), keep.state, wanted)
-    elif protect != "none" and previous is not None:
+    elif protect not in UNASKED and previous is not None:
         wanted = renumbered(previous.state, wanted, fabric.first_vlan)
     if detours and (keep is not None or previous is not None):
         detours = with_vlans(detours, new_numbers(unnumbered, wanted))
-    written = render(fabric, wanted, templates) if texts else {}
-    if fabric.templates:
-        check_templates(fabric, wanted, written)
-    state, unknown = parse(fabric, written) if texts else (wanted, [])
-    planned = {**wanted, **dead_states(fabric)} if texts else wanted
-    if unknown or state != planned:
-        raise PlanError("a rendered configuration must read back as the planned state", "; ".join(map(str, unknown)))
+    beside = None
+    if protect == "auto":
+        old = keep or previous
+        beside = with_detours_beside(fabric, routes, woven, wanted, old.state if old else {}, hosts_tag=learning)
+        wanted = beside.state
+    state, written = _rendered(fabric, wanted, templates, texts=texts)
     first_fit = first_fit_count(fabric, plain) if assignment == "fixed" and len(fabric.networks) < 2 else None
     reported = woven.broadcast, woven.remarks
     once = woven.broadcast != "static-arp"
-    detours, shown, rank = protection(fabric, woven.state, state, protect, detours, once=once)
+    if beside is not None:
+        detours, shown, rank = beside.detours, beside.protection, beside.rank
+    else:
+        detours, shown, rank = protection(fabric, woven.state, state, protect, detours, once=once)
     build = Build(fabric, routes, woven.assignment, vlans, state, *reported, bound, traffic, first_fit, detours, shown)
+    build = replace(build, unprotected_why=beside.why if beside is not None else "")
     proof = verify(fabric, state, Plan(routes, build.duplicates_allowed, shares=True))
     if rank is not None:  # dependencies after failures ascend in it, too
         proof = replace(proof, channel_rank=rank)
@@ -216,6 +224,38 @@ def plan(  # noqa: PLR0913 - what an operator may choose
             "use --routing tree, or static entries (no --learning)",
         )
     return build, proof, written
+
+
+_Choice = tuple["Routes", "Routes", float | None]  # plain routes, those to weave, and the bound of their load
+
+
+def _first_that_fits(
+    choices: Sequence[_Choice], woven: Callable[[Routes], VlanPlan]
+) -> tuple[Routes, Routes, float | None, VlanPlan]:
+    """Return the first choice whose VLANs fit the models, with these VLANs. Raises PlanError if the last does not."""
+    for plain, routes, bound in choices[:-1]:
+        with suppress(PlanError):
+            return plain, routes, bound, woven(routes)
+    plain, routes, bound = choices[-1]
+    return plain, routes, bound, woven(routes)
+
+
+def _rendered(
+    fabric: Fabric, wanted: FabricState, templates: Path, *, texts: bool
+) -> tuple[FabricState, dict[str, str]]:
+    """Return the state that rendered texts read back as, which is the `wanted` one, and the texts, {} without `texts`.
+
+    Raises PlanError where it is another.
+    """
+    written = render(fabric, wanted, templates) if texts else {}
+    if fabric.templates:
+        check_templates(fabric, wanted, written)
+    if not texts:
+        return wanted, written
+    state, unknown = parse(fabric, written)
+    if unknown or state != {**wanted, **dead_states(fabric)}:
+        raise PlanError("a rendered configuration must read back as the planned state", "; ".join(map(str, unknown)))
+    return state, written
 
 
 def by_new_names(old: Build, new: Fabric) -> Build:

@@ -68,7 +68,7 @@ def read_timetable(path: Path, timezone: str | None = None, fabric: Fabric | Non
     """Read a timetable: a YAML list of ``{when: "0 20 * * 1-5", off: [s0:g2]}``, or a mapping with it.
 
     The mapping has the list as `rules`, and may have `timezone` (an IANA name, UTC without it), `dwell_seconds`,
-    `changes_a_day`, `repair` (auto, propose or off), `repair_hold_seconds`, `protect` (none, link or switch),
+    `changes_a_day`, `repair` (auto, propose or off), `repair_hold_seconds`, `protect` (none, auto, link or switch),
     `traps` ({listen: HOST:PORT}), `backup` (daily or off), `reweave` (auto, propose or off) and the keys of
     REWEAVE_LIMITS. `off` lists links by one of their ports, checked against the `fabric` if there is one. Instead of
     it, `settings` is a file beside the timetable, made by tagloom regulate or timetable, or ``all-on``.

@@ -20,7 +20,7 @@ class Build:
     `load_bound` is a lower bound on the busiest channel's load over all choices of parallel links and trees that the
     routing leaves free, None if not computed. With `traffic`, loads are bytes. `first_fit_vlans` is what Step 2 of the
     paper would need. `detours` are installed, but no host's PVID selects them before a failure; `protection` counts
-    what they protect.
+    what they protect, or `unprotected_why` says why there are none although none were refused.
     """
 
     fabric: Fabric
@@ -35,6 +35,7 @@ class Build:
     first_fit_vlans: int | None = None
     detours: tuple[Detour, ...] = ()
     protection: Protection | None = None
+    unprotected_why: str = ""
 
     @property
     def duplicates_allowed(self) -> bool:

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.switch_state import FabricState
 
-PROTECTIONS = ("none", "link", "switch")  # the failures that detours may protect against
+# The failures that detours may protect against; auto: links, as far as that changes no path and surely fits.
+PROTECTIONS = ("none", "auto", "link", "switch")
+UNASKED = ("none", "auto")  # those that refuse nothing, and change no path
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +59,10 @@ class Detour:
 class Protection:
     """What the detours of a plan protect, and their cost.
 
-    protect      "link", or "switch" for links and switches
+    protect      "link", "switch" for links and switches, "auto" for links beside paths that were not chosen for it
     protected, unprotected  (ordered host pair, failure) cases still connected, with and without a path afterwards
     detour_vlans, detour_entries  VLANs that no host uses before a failure, and the static entries of all detours
+    fdb_entries_max_without  the most static entries of a switch without detours
     load_after_failure_max  host pairs on the busiest channel after the worst failure
     hops_after_failure      total path length over that without a failure, after the worst failure
     """
@@ -69,6 +72,7 @@ class Protection:
     unprotected: int
     detour_vlans: int
     detour_entries: int = 0
+    fdb_entries_max_without: int = 0
     load_after_failure_max: int = 0
     hops_after_failure: float = 1.0
 

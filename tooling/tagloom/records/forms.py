@@ -110,11 +110,12 @@ class SummaryForm(Form):
     vlans: Annotated[int, Field(ge=0, le=4094)]
     broadcast: str = "flood"
     remarks: list[str] = Field(default_factory=list)
-    protect: Literal["none", "link", "switch"] = "none"
+    protect: Literal["none", "auto", "link", "switch"] = "none"
     protected: Annotated[int, Field(ge=0)] = 0
     unprotected: Annotated[int, Field(ge=0)] = 0
     detour_vlans: Annotated[int, Field(ge=0, le=4094)] = 0
     detour_entries: Annotated[int, Field(ge=0)] = 0
+    fdb_entries_max_without: Annotated[int, Field(ge=0)] = 0
     load_after_failure_max: Annotated[int, Field(ge=0)] = 0
     hops_after_failure: Annotated[float, Field(ge=0)] = 1.0
 

@@ -99,7 +99,7 @@ class Timetable:
     repair          what to do when a part dies: auto, propose or off
     repair_hold_seconds  how long a part must be back before paths return to it
     backup          how often running configurations are stored: daily or off
-    protect         the single failures for which every plan installs detours: none, link or switch; "" = as in the
+    protect         the single failures for which every plan installs detours, as --protect has them; "" = as in the
                     build that was applied before
     traps           the address at which switches' notifications are received, if any
     reweave         what to do when other paths suit the traffic that was measured better: auto, propose or off

@@ -13,30 +13,31 @@ if TYPE_CHECKING:
 
 SHOWN = 5  # failures named; the counts are complete
 NOUNS = {"links": "link", "switches": "switch"}
-PARTS = {"link": "any single link", "switch": "any single link or switch"}
+PARTS = {"auto": "link", "link": "link", "switch": "link and switch"}
 
 
-def detour_lines(summary: Mapping[str, Any]) -> list[str]:
-    """Return what the detours of a plan protect and cost; nothing for a plan without detours."""
-    if summary.get("protect", "none") == "none":
-        return []
+def failover_lines(summary: Mapping[str, Any], *, verbose: bool = False) -> list[str]:
+    """Return what the detours of a plan protect and cost, or why it has none; nothing where none were asked for.
+
+    More is said about detours that were asked for, and with `verbose`.
+    """
+    kind = summary.get("protect", "none")
+    if kind == "none":
+        why = summary.get("unprotected_why", "")
+        return row("failover", why) if why else []
     left, cases = summary["unprotected"], summary["protected"] + summary["unprotected"]
-    vlans, entries = count(summary["detour_vlans"], "VLAN"), summary["detour_entries"]
-    hops, load = summary["hops_after_failure"], summary["load_after_failure_max"]
     moved = summary.get("assignment") == "pinned"
-    first = (
-        "entries that a repair changes, and nothing more until then"
-        if moved
-        else f"{vlans} and {entries:,} static entries more, which no host uses until then"
-    )
-    cost = f"{first}; after the worst failure {hops:.2f} times the hops, max channel load {load:,} host pairs"
-    lines = [*row("detours", cost)]
-    lines += verdict(
-        "",
-        f"a way for every pair after {PARTS[summary['protect']]}",
-        f"{summary['protected']:,} of {cases:,}",
-        good=not left,
-    )
+    cost = f"{count(summary['detour_vlans'], 'more VLAN')}, {count(summary['detour_entries'], 'static entry')}"
+    by = "changes of entries, and nothing until then" if moved else f"detours ({cost})"
+    what = f"every single {PARTS[kind]} protected by {by}"
+    if left:
+        failed = "pairs of hosts x failed links" if kind != "switch" else "pairs of hosts x failed parts"
+        what = f"{summary['protected']:,} of {cases:,} {failed} protected by {by}"
+    lines = row("failover", what)
+    if kind == "auto" and not verbose:
+        return lines
+    hops, load = summary["hops_after_failure"], summary["load_after_failure_max"]
+    lines += row("", f"after the worst failure {hops:.2f} times the hops, max channel load {load:,} host pairs")
     if left and moved:
         lines += row(
             "", f"{left:,} have none: beside the paths and floods that run no change was found that closes no cycle; a "

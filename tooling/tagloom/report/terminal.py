@@ -98,6 +98,9 @@ def plan_lines(fabric: Fabric, summary: Mapping[str, Any], unit: str = "host pai
     dead = f" ({summary['switches_down']} down)" if summary["switches_down"] else ""
     room = min(platforms.load(switch.model).mac_table for switch in fabric.switches)
     vlans = f"{ASSIGNMENT_WORDS[summary['assignment']]}: {count(summary['vlans'], 'VLAN')}"
+    entries = f"{summary['fdb_entries_max']} static entries in a switch"
+    if (without := summary["fdb_entries_max_without"]) < summary["fdb_entries_max"]:
+        entries += f", {without} without detours"
     return [
         *row(
             fabric.name[: LABEL - 1],
@@ -114,7 +117,7 @@ def plan_lines(fabric: Fabric, summary: Mapping[str, Any], unit: str = "host pai
             f"best possible >= {summary['max_channel_load_bound']:,}, over this plan's paths >= "
             f"{summary['max_channel_load_bound_of_paths']:,}",
         ),
-        *row("vlans", f"{vlans}; at most {summary['fdb_entries_max']} static entries in a switch (room for {room:,})"),
+        *row("vlans", f"{vlans}; at most {entries} (room for {room:,})"),
         *(row("floods", BROADCAST_WORDS[summary["broadcast"]]) if summary["broadcast"] != "flood" else ()),
         *(row("site", site_words(summary["site_lines"])) if summary["site_lines"] else ()),
         *(line for remark in summary["remarks"] for line in row("remark", remark)),

@@ -113,7 +113,7 @@ def order_beside(
     and stay allowed. Raises ValueError if they close a cycle.
     """
     net = lay_out(fabric)
-    order, locked = _ascended(fabric, net, dependencies)
+    order, locked = ascended(fabric, net, dependencies)
     turned, left = protect(net, order, failures(net, kind), effort, seed, locked)
     return net.channel[turned], left
 
@@ -131,7 +131,7 @@ def trees_beside(
     alive = np.isin(dependencies, net.channel).all(axis=0)
     held, wanted = dependencies[0][alive], dependencies[1][alive]
     try:
-        order, locked = _ascended(fabric, net, (held, wanted))
+        order, locked = ascended(fabric, net, (held, wanted))
     except ValueError:
         return None
     what = no_failure(net)
@@ -155,7 +155,7 @@ def _other_orders(
         yield np.array(list(nx.lexicographical_topological_sort(graph, key=drawn.__getitem__)), np.int32)
 
 
-def _ascended(
+def ascended(
     fabric: Fabric, net: Net, dependencies: tuple[NDArray[np.int64], NDArray[np.int64]]
 ) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
     """Return an order of a net's channels that dependencies ascend, and their turns as `protect` locks them.

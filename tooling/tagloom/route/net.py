@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tagloom.errors import PlanError
-from tagloom.graph.breadth_first import ranks_as_met
+from tagloom.graph.search import hops_from
 from tagloom.records.routes import UNUSED
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def lay_out(fabric: Fabric) -> Net:
     hosts = np.bincount(fabric.host_switch, minlength=n) if len(fabric.hosts) else np.zeros(n, np.int64)
     inside = np.zeros(n, np.bool_)
     if len(fabric.hosts):
-        inside = ranks_as_met(out_start, head[out], int(fabric.host_switch[0])) >= 0
+        inside = hops_from(n, tail, head, int(fabric.host_switch[0])) < n
     if np.any(hosts[~inside]):
         lost = fabric.switches[int(np.flatnonzero(~inside & (hosts > 0))[0])].name
         raise PlanError("all hosts are connected by links that are up", f"{lost} is cut off", "switch a link on")

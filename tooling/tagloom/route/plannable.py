@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError
-from tagloom.records.detours import PROTECTIONS
+from tagloom.records.detours import PROTECTIONS, UNASKED
 from tagloom.route.choose import routed_alike
 
 if TYPE_CHECKING:
@@ -65,5 +65,5 @@ def refuse_protection(protect: str, assignment: str, fabric: Fabric) -> None:
     """Raise InputError for detours that are not to be had."""
     if protect not in PROTECTIONS:
         raise InputError([Finding("--protect", " or ".join(PROTECTIONS), repr(protect))])
-    if protect != "none" and assignment == "pinned":
+    if protect not in UNASKED and assignment == "pinned":
         refuse_moved_entries(fabric, f"--protect {protect} with --assignment pinned")

@@ -60,6 +60,7 @@ def protection(
         sum(each.unprotected for each in found),
         len(all_vlans - used),
         entries,
+        max((len(held.entry_vlan) for held in bare.values()), default=0),
         max(each.load_max for each in found),
         round(max(each.hops_max / max(1, each.hops_before) for each in found), 6),
     )

@@ -151,16 +151,22 @@ def weave_detours(
     tree: Collection[int] = (),
     *,
     hosts_tag: bool = False,
+    apart: bool = False,
 ) -> tuple[FabricState, list[NDArray[np.int64]]]:
     """Return every switch's target state with the VLANs of each network's detours too, and those VLANs, int64[X] each.
 
     VLANs are numbered network by network: as by `weave`, those of its detours after them. Frames keep a detour's VLAN
     on the whole path under `renamed`, too: they carry its tag between switches, all others none. `tree` is the one that
-    broadcasts take there by group entries, if any. Raises PlanError if a model's limits are exceeded.
+    broadcasts take there by group entries, if any. With `apart`, the VLANs of one network's paths serve as no detour:
+    they are what they are without detours. Raises PlanError if a model's limits are exceeded.
     """
     if assignment == "renamed":
         draft = renamed(fabric, routes, fabric.first_vlan, tree)
         vlans = int(draft.pvid.max(initial=fabric.first_vlan - 1)) - fabric.first_vlan + 1
+        vlan_of = [join_detours(draft, fabric, routes, fabric.first_vlan + vlans, detours[0])]
+        vlans += len(np.unique(vlan_of[0]))
+    elif apart:
+        draft, vlans, _ = fixed(fabric, routes, fabric.first_vlan)
         vlan_of = [join_detours(draft, fabric, routes, fabric.first_vlan + vlans, detours[0])]
         vlans += len(np.unique(vlan_of[0]))
     else:

@@ -56,7 +56,7 @@ def _keyed(fabric: Fabric, detours: DetourTrees) -> tuple[NDArray[np.int32], lis
     """Return the trees of detours, cut to branches that lead to hosts, and their links as `_key` writes them."""
     parent = _needed(fabric, detours.parent)
     marks = np.zeros((len(parent), -(-len(fabric.links) // 8)), np.uint8)
-    note_links(parent, marks)
+    kernel_for(note_links, parent.size)(parent, marks)
     return parent, [row.tobytes() for row in marks]
 
 
