@@ -9,6 +9,8 @@ description:
   - Makes a host of every switch, with C(ansible_host), C(ansible_port) and C(tagloom_model), grouped by model.
   - A C(known_hosts) file beside the inventory becomes C(tagloom_known_hosts), unless group or host variables say else.
   - Users and passwords come from group variables, a vault, or wherever else Ansible takes them.
+  - The password of C(enable) is C(ansible_become_password) of a host or a group; where none is set, that of
+    E(TAGLOOM_ENABLE_PASSWORD_MODEL), as in E(TAGLOOM_ENABLE_PASSWORD_POWERCONNECT_5548), or E(TAGLOOM_ENABLE_PASSWORD).
 options:
   plugin:
     description: Always V(tagloom), or V(tagloom.fabric.tagloom) where the collection is installed.
@@ -24,6 +26,7 @@ plugin: tagloom
 fabric: fabric.yml
 """
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +43,8 @@ from tagloom.read.inventory import fabric_beside
 from tagloom.render import render_configuration
 from tagloom.share import share_directory
 from tagloom.units import managed_at
+
+ENABLE_PASSWORD = "TAGLOOM_ENABLE_PASSWORD"  # noqa: S105 - the variable's name
 
 
 class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible ships no types
@@ -66,7 +71,9 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible shi
         if known_hosts.is_file():
             inventory.set_variable("all", "tagloom_known_hosts", wrap_var(str(known_hosts)))
         for switch in fabric.live:
-            group = inventory.add_group(platforms.page_of(switch.model).replace("-", "_"))
+            group = inventory.add_group(platforms.group_of(switch.model))
+            if password := enable_password(group):
+                inventory.set_variable(group, "ansible_become_password", wrap_var(password))
             if switch.name in inventory.groups:  # Ansible would take the one for the other
                 raise AnsibleParserError(f"switches.{switch.name}: expected a name that no group has, actual a group's")
             inventory.add_host(switch.name, group=group)
@@ -75,6 +82,11 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible shi
             if port:
                 inventory.set_variable(switch.name, "ansible_port", port)
             inventory.set_variable(switch.name, "tagloom_model", wrap_var(switch.model))
+
+
+def enable_password(group: str) -> str:
+    """Return what the environment has as the password of `enable` for a model's group, "" if it has none."""
+    return os.environ.get(f"{ENABLE_PASSWORD}_{group.upper()}") or os.environ.get(ENABLE_PASSWORD, "")
 
 
 def _learn(platform: platforms.Platform) -> None:

@@ -261,6 +261,33 @@ class Greeting:
         self._log_in_as(self._user, self._password)
 
 
+class EnableGreeting(Greeting):
+    """What to type behind `enable` at a console whose `name` is known; `group` is the inventory's of its model.
+
+    A password that is missing, or refused, is one sentence with the variable that gives it.
+    """
+
+    def __init__(self, switch: str, password: str, name: str, group: str) -> None:
+        super().__init__(switch, "", password, name)
+        self._group = group
+
+    def answer(self, said: str) -> str | None:
+        """Return the keys to type, as of `Greeting`. Raises DeviceError for a password that is missing or refused."""
+        if not self._password and _ends(said, _PASSWORD):
+            self._be_refused()
+        found = super().answer(said)
+        if found is None and self.sign != "#":
+            self._be_refused()
+        return found
+
+    def _be_refused(self) -> NoReturn:
+        where = f"a vault, group_vars/{self._group}.yml or TAGLOOM_ENABLE_PASSWORD"
+        said = f"the password of ansible_become_password is refused for {self._switch}: another in {where}"
+        if not self._password:
+            said = f"a password is wanted: set ansible_become_password for {self._switch} in {where}"
+        raise DeviceError(self._switch, "enable", said)
+
+
 class FirstGreeting(Greeting):
     """What to type at a console whose switch may be as from its factory.
 

@@ -18,6 +18,7 @@ from netmiko import ConnectHandler, NetmikoAuthenticationException
 from netmiko.exceptions import NetmikoBaseException
 from pydantic import TypeAdapter
 
+from tagloom import platforms
 from tagloom.adapters import scheduled_reload
 from tagloom.adapters.channels import OnePiece
 from tagloom.adapters.echoes import ERASED, SLACK, damaged, echo_end, is_shown
@@ -27,6 +28,7 @@ from tagloom.adapters.greeting import (
     PAGER,
     TAIL,
     VAGUE_PAGER,
+    EnableGreeting,
     Greeting,
     last_lines,
     without_log,
@@ -725,9 +727,8 @@ class SshSwitch(Session):
         self._leave_configuration()
         if greeting.sign == ">" and self._words.enable:
             self._write("enable\n", "enable")
-            enabled = self._greet(Greeting(self.name, access.user, access.enable_password, greeting.name))
-            if enabled.sign != "#":
-                raise DeviceError(self.name, "enable", "is refused, or wants a password: ansible_become_password")
+            group = platforms.group_of(self._platform.model)
+            self._greet(EnableGreeting(self.name, access.enable_password, greeting.name, group))
         for line in _PAGING_OFF.get(self._platform.netmiko_driver, ()):
             if access.echo:  # these lines show whether characters are lost, before it matters
                 self._careful |= self._type_carefully(line, self._allowance())

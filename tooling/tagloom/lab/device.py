@@ -442,6 +442,13 @@ class Device:
         return made or self.factory_users
 
     @property
+    def enable_password(self) -> str:
+        """Return the password that privileged mode wants, "" if it wants none."""
+        lines = [line for line in self.foreign.blocks.get("", []) if line.startswith("enable password ")]
+        words = re.sub(r"^enable password (?:level \d+ )?", "", lines[-1]).split() if lines else []
+        return words[0].strip('"') if words else ""
+
+    @property
     def user_keys(self) -> dict[str, str]:
         """Return the public RSA keys of users, in base 64."""
         if self.is_linux:

@@ -303,7 +303,7 @@ class Mannered:
         if self._asks:
             return self._asked(key)
         if self._asked_to_enable or (
-            self._manner.asks_to_enable
+            (self._manner.asks_to_enable or self._console.device.enable_password)
             and key in "\r\n"
             and self._line == "enable"
             and self._console.waits_with[-2:] != "# "
@@ -356,7 +356,8 @@ class Mannered:
             self._line += key
             return "*"
         self._asked_to_enable, said, self._line = False, self._line, ""
-        if said in self._console.device.users.values():
+        device = self._console.device
+        if said in ([device.enable_password] if device.enable_password else device.users.values()):
             return self._answered(self._console.feed("\r"))
         self._console.feed("\b" * len("enable"))
         return f"{_RETURN}Incorrect Password!{self._console.feed(chr(13))}"

@@ -109,7 +109,8 @@ class _Login(asyncssh.SSHServer):
 
 def mannered(device: Device, console: Console | ShellConsole | RouterOsConsole) -> _Console:
     """Return a console with its switch's manner."""
-    return Mannered(console, manner(device.manner, shell=not device.has_modes)) if device.manner else console
+    named = device.manner or ("asks-to-enable" if device.has_modes and device.enable_password else "")
+    return Mannered(console, manner(named, shell=not device.has_modes)) if named else console
 
 
 def console_of(device: Device, *, serial: bool = False, known: bool = False) -> Console:

@@ -265,6 +265,15 @@ def page_of(model: str) -> str:
     return model.partition(":")[0]
 
 
+def group_of(model: str) -> str:
+    """Return the name of the inventory's group of a model.
+
+    >>> group_of("powerconnect-5324")
+    'powerconnect_5324'
+    """
+    return page_of(model).replace("-", "_")
+
+
 @cache
 def is_model(model: str) -> bool:
     """Return whether there is such a model: a page, and where its ports may be named, names behind it."""
