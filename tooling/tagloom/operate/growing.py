@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tagloom import platforms
-from tagloom.apply.build import GIVEN_BACK, duplicates_allowed, fabric_file, read_waves
+from tagloom.apply.build import GIVEN_BACK, build_of, duplicates_allowed, fabric_file, read_waves
 from tagloom.apply.run_states import DONE
 from tagloom.errors import InputError, PlanError
 from tagloom.operate.prepare import prepare
@@ -23,6 +24,7 @@ from tagloom.read.build_directory import read_texts, write_texts
 from tagloom.records.fabric_pair import FabricPair, link_ends, owned_ports
 from tagloom.records.ownership import overlay
 from tagloom.render import parse, render
+from tagloom.rollout.changed_states import changed_states
 from tagloom.rollout.growth import given_back
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from tagloom.operate.waves import ApplyContext
     from tagloom.records.build import Build
     from tagloom.records.fabric import Fabric
+    from tagloom.rollout.changed_states import ChangedState
 
 
 def from_what_runs(
@@ -111,6 +114,15 @@ def _other_up(ran: Fabric, fabric: Fabric) -> bool:
     """Return whether a switch of both is up in one, and down in the other."""
     up = {switch.name: switch.up for switch in ran.switches}
     return any(up.get(switch.name, switch.up) != switch.up for switch in fabric.switches)
+
+
+def changed_states_since(context: ApplyContext, prepared: PreparedChange) -> list[ChangedState]:
+    """List the parts that are down or dead in what runs, or in the build, alone, with the commands that lead there."""
+    last = _last_run(context)
+    if last is None or last.state != DONE:
+        return []
+    old_place, new_place = str(build_of(Path(last.source))), str(prepared.source)
+    return changed_states(_fabric_of(context, last), prepared.fabric, old_place, new_place)
 
 
 def differs_in_words(context: ApplyContext, fabric: Fabric) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tagloom import platforms
-from tagloom.errors import Finding, InputError
+from tagloom.errors import Finding, InputError, PlanError
 from tagloom.pipeline.planning import by_new_names, plan
 from tagloom.pipeline.proving import proof_services
 from tagloom.platforms.factory import factory_state
@@ -19,6 +19,7 @@ from tagloom.render import parse
 from tagloom.rollout import choose, from_factory
 from tagloom.rollout.back import to_spanning_tree
 from tagloom.rollout.between_fabrics import WavesRequest, grow
+from tagloom.rollout.changed_states import changed_states
 from tagloom.rollout.pruning import laid_over, pruned_first, shared_with_others
 from tagloom.rollout.spanning import active_tree
 
@@ -60,11 +61,23 @@ def rollout_between(
             rule = "two builds of one fabric; what loops is pruned first: tagloom apply OLD --foreign prune"
             raise InputError([Finding("--running, --foreign", rule, "they differ in parts")])
         requested = WavesRequest(proof_services, partial(_planned_alone, new), allowed, strategy, allow_drain, own_ids)
-        return grow(FabricPair(a, b), old.state, new.state, requested)
+        try:
+            return grow(FabricPair(a, b), old.state, new.state, requested)
+        except PlanError as error:
+            raise _with_ways_of_states(error, a, b) from error
     before, after = what_runs(running, b, old.state, new.state)
     services = proof_services(b, duplicates_allowed=allowed)
     order = partial(choose, b, services=services, strategy=strategy, allow_drain=allow_drain)
-    return pruned_first(b, services, before, after, order, foreign=foreign)
+    try:
+        return pruned_first(b, services, before, after, order, foreign=foreign)
+    except PlanError as error:
+        raise _with_ways_of_states(error, a, b) from error
+
+
+def _with_ways_of_states(error: PlanError, old: Fabric, new: Fabric) -> PlanError:
+    """Return the refusal of a rollout with the commands for parts that are down or dead in one fabric alone."""
+    ways = "; ".join(map(str, changed_states(old, new)))
+    return PlanError(error.rule, error.witness, f"{ways}; or {error.next_step}", error.advice) if ways else error
 
 
 def _planned_alone(new: Build, fabric: Fabric) -> FabricState:

@@ -22,6 +22,7 @@ from tagloom.records.host_entries import without_entries
 from tagloom.records.rollout import Growth, Rollout
 from tagloom.records.switch_state import dead_states
 from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
+from tagloom.rollout.changed_states import changed_states
 from tagloom.rollout.choose import both_fit, choose, timed
 from tagloom.rollout.growth import moved_trees, not_carrying, numbered_as, stages
 from tagloom.rollout.steps import Step
@@ -133,10 +134,11 @@ def refuse_unlike(fabrics: FabricPair) -> None:
         a, b = (fabric.switches[fabric.index[name]].model for fabric in (old, new))
         rule = f"a {a}, as before: take it out by one rollout, and put the other in by the next"
         findings.append(Finding(f"switch {name}", rule, f"a {b}"))
-    for name in sorted({*old.index} & {*new.index}):
-        if (was := old.switches[old.index[name]].up) != new.switches[new.index[name]].up:
-            rule = "up in both builds, or down in both"
-            findings.append(Finding(f"switch {name}", rule, "up only before" if was else "up only afterwards"))
+    findings += [
+        Finding(state.part, f"up in both builds, or down in both ({state.way})", state.now)
+        for state in changed_states(old, new)
+        if state.of_switch
+    ]
     if (ways := [_management_path(fabric) for fabric in (old, new)])[0] != ways[1]:
         rule = (
             "the same port, VLAN and links in both builds: a switch that is managed over one of them comes or goes "
