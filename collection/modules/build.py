@@ -65,6 +65,10 @@ directory:
   description: The absolute directory of the run.
   returned: always
   type: str
+refused:
+  description: In check mode, why the push would be refused; empty where it would not.
+  returned: always
+  type: str
 again:
   description: Whether the controller may have more to do.
   returned: always

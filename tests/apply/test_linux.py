@@ -84,7 +84,7 @@ def ring(running_ring):
 
 def test_a_ring_is_checked_pushed_and_found_unchanged_and_a_change_goes_by_rollout(ring):
     assert ring.reached() == 0, "machines without a bridge forward nothing"
-    shown = ring("apply", "b", "--check", "--diff")
+    shown = ring("apply", "b", "--check", "--diff=full")
     assert shown.count("+ip link add name tagloom type bridge vlan_filtering 1 ") == len(ALL)
     assert all(ring.state(name) != ring.planned(name) for name in ALL), "check mode sends nothing"
 

@@ -72,7 +72,7 @@ def ring(running_ring):
 
 def test_a_ring_is_checked_pushed_and_found_unchanged_and_other_paths_come_by_a_hitless_rollout(ring):
     assert ring.reached() == 0, "machines without a bridge forward nothing"
-    shown = ring("apply", "b", "--check", "--diff")
+    shown = ring("apply", "b", "--check", "--diff=full")
     assert shown.count("+/interface bridge add name=tagloom ") == len(ALL)
     assert all(ring.state(name) != ring.planned(name) for name in ALL), "check mode sends nothing"
     page = ring.answer("apply", "b")

@@ -105,7 +105,7 @@ def test_it_looks_at_a_rack_and_pushes_to_it(ansible, tmp_path):
         inventory = terminal.rack / "tagloom.yml"
         inventory.write_text(inventory.read_text("utf-8").replace("plugin: tagloom", "plugin: tagloom.fabric.tagloom"))
         words = ("playbook", "-i", inventory, "tagloom.fabric.apply", "-e", f"tagloom_apply_build={tmp_path / 'b'}")
-        looked = ansible(*words, "--check", "--diff", directory=tmp_path)
+        looked = ansible(*words, "-e", "tagloom_apply_allow=interrupt", "--check", "--diff", directory=tmp_path)
         assert "+vlan 100" in looked
         assert "changed=1" in ansible(*words, "-e", "tagloom_apply_allow=interrupt", directory=tmp_path)
         assert "changed=0" in ansible(*words, "-e", "tagloom_apply_allow=interrupt", directory=tmp_path)

@@ -6,6 +6,7 @@ import pytest
 
 from command_line.terminal import Terminal
 from tagloom.lab import process
+from tagloom.report.terminal import WIDTH
 from thinned import few
 
 STEPS = (
@@ -41,6 +42,7 @@ def terminal(running):
     return running
 
 
+WORDS = ["new", "plan", "lab", "apply", "apply", "lab", "repair", "lab"]
 FIRST = ("--allow", "interrupt")  # spanning tree connects the hosts of a rack in factory state, and goes off
 ALL = ["s0", "s1", "s2", "s3"]
 
@@ -54,7 +56,14 @@ def test_check_then_push_then_nothing_left_to_do(terminal):
     assert (page["hitless"], page["interrupted_pairs"], page["strategy"]) == (False, 12, "in one go")
     assert 0 < page["interrupted_seconds_max"] < 60
     assert process.configurations(terminal.rack)["s0"].count("tagloom") == 0, "neither of them sends anything"
-    assert "+vlan 100-104" in terminal("apply", "b", "--check", "--diff")
+    for words in (("--diff=full",), ("--diff", "-v")):
+        assert "+vlan 100-104" in terminal("apply", "b", "--check", *words)
+    shown = terminal("apply", "b", "--check", "--diff").splitlines()
+    assert shown[0].startswith("s0        +63 -0      spanning tree off, 5 VLANs, ")
+    assert "          and 3 more switches alike: s1, s2, s3" in shown
+    assert not any(line.startswith(("+", "@@")) for line in shown)
+    outcomes = terminal.answer("apply", "b", "--check", "--diff")["outcomes"]
+    assert all("vlan 100-104" in outcome["after"] for outcome in outcomes)
     page = terminal.answer("apply", "b", *FIRST)
     assert (page["changed"], page["failed"]) == (ALL, [])
     assert page["seconds"] > 0
@@ -153,3 +162,23 @@ def test_the_demo_holds(tmp_path):
     assert page["predict"]["watts_after"] < page["predict"]["watts_before"] == 412.8
     assert page["predict"]["seconds_predicted"] >= page["predict"]["seconds_base"]
     assert not (tmp_path / "demo" / "rack" / "rack.json").exists(), "the rack was ended"
+
+
+@pytest.mark.slow
+def test_the_demo_is_read_at_a_glance_and_what_it_suggests_works_as_typed(tmp_path):
+    terminal = Terminal(tmp_path)
+    lines = terminal("demo").splitlines()
+    assert len(lines) <= 45
+    assert max(map(len, lines)) <= WIDTH
+    assert "          frames arrive, each on exactly its planned path      240 of 240  yes" in lines
+    assert any(line.startswith("saving    21.5 %") for line in lines)
+    assert "What happened" in lines
+    assert lines[-1].startswith("everything held, ")
+    typed = [line.split()[1:] for line in lines if line.startswith("          tagloom ") and line.split()[1] in WORDS]
+    assert [words[0] for words in typed] == WORDS
+    try:
+        for words in typed:
+            terminal(*words)
+    finally:  # the last of them ends the rack
+        if (terminal.rack / "rack.json").exists():
+            terminal("lab", "down")

@@ -83,7 +83,7 @@ def everything_written(terminal):
 
 
 def test_they_are_shown_sent_read_back_and_a_second_apply_finds_nothing_to_do(terminal):
-    shown = terminal("apply", "b", "--check", "--diff")
+    shown = terminal("apply", "b", "--check", "--diff=full")
     assert "+sntp server 192.0.2.7" in shown
     assert "+snmp-server community ******** ro" in shown
     assert '+interface ethernet g1: description "to s2"' in shown
@@ -120,7 +120,7 @@ def test_what_a_hand_takes_away_is_seen_and_comes_back(terminal):
 
 
 def test_secrets_stand_in_no_file_of_a_build_or_run_and_in_no_output(terminal):
-    said = terminal("apply", "b", "--check", "--diff") + terminal("apply", "b", "--diff")
+    said = terminal("apply", "b", "--check", "--diff=full") + terminal("apply", "b", "--diff", "-v")
     terminal.answer("apply", "b", "--check")
     process.quirks(terminal.rack, {"s0": {"reject_line": "night password"}})
     terminal.type("s0", "no username night")

@@ -18,8 +18,10 @@ from tagloom.lab.directory import Order
 from tagloom.operate import apply, prepare, waves
 from tagloom.predict.links import predict
 from tagloom.read import read_fabric
+from tagloom.records.change import difference
 from tagloom.regulate.settings_file import to_json, with_links_off
 from tagloom.report import terminal
+from tagloom.report.change_summary import summary_lines, switch_change
 from tagloom.storage.outputs import in_the_way, write_output
 
 if TYPE_CHECKING:
@@ -30,10 +32,20 @@ if TYPE_CHECKING:
     from tagloom.apply.outcomes import Outcomes
     from tagloom.pipeline import Build
     from tagloom.records.fabric import Fabric
+    from tagloom.records.findings import Findings
 
 MATRIX = "lu.S.16.matrix.csv"
 MATRIX_SECONDS = 0.06  # the run that MATRIX was recorded from: NPB 3.4 LU class S, 16 ranks
-SHOWN_DIFF = 14  # lines of one switch's diff
+TRY_YOUR_OWN = (
+    "tagloom new ring --dims 4 -o ring.yml",
+    "tagloom plan ring.yml -o ring",
+    "tagloom lab up ring.yml",
+    "tagloom apply ring --check --diff",
+    "tagloom apply ring",
+    "tagloom lab fault s0 cable --port g1",
+    "tagloom repair",
+    "tagloom lab down",
+)
 
 
 @dataclass(slots=True)
@@ -50,12 +62,26 @@ class Demo:
         return f"{'':<{terminal.LABEL}}{what:<48}{figure:>15}  {'yes' if good else 'NO'}"
 
 
+@dataclass(frozen=True)
+class Stage:
+    """Where the demo is shown: `say` prints what everybody sees, `detail` what only some ask for, `progress` bars."""
+
+    say: Callable[..., None]
+    detail: Callable[..., None]
+    progress: Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
+
+    def step(self, number: int, title: str, *words: str) -> None:
+        """Begin a step, explained in detail."""
+        self.detail("")
+        self.say(f"{number}. {title}")
+        self.detail(*(line for w in words for line in terminal.row("", w)))
+
+
 def run(
     home: Path,
     share: Path,
     environment: Mapping[str, str],
-    say: Callable[..., None],
-    progress: Callable[[str], AbstractContextManager[Callable[[int, int], None]]],
+    stage: Stage,
     *,
     force: bool = False,
 ) -> Demo:
@@ -64,19 +90,17 @@ def run(
     _refuse_others(home, force=force)
     home.mkdir(parents=True, exist_ok=True)
 
-    def step(number: int, title: str, *words: str) -> None:
-        say("", f"{number}. {title}", *(line for w in words for line in terminal.row("", w)))
-
     fabric_file = share / "inventory" / "testbed" / "fabric.yml"
-    step(
+    stage.step(
         1,
         f"Read {fabric_file.relative_to(share)}",
         "Sixteen switches cabled as a torus: with plain Ethernet its loops would storm.",
     )
     fabric = read_fabric(fabric_file)
-    _describe(fabric, say)
+    _describe(fabric, stage.detail)
+    stage.say(*_indent([f"{_counts_of(fabric)}, cabled as a torus"]))
 
-    step(
+    stage.step(
         2,
         "Plan it and prove the plan",
         "Paths by dimension order; one VLAN per tree of paths; every proof is made from the rendered texts.",
@@ -86,12 +110,15 @@ def run(
     summary = pipeline.summary_of(build, proof)
     pipeline.write_build(build, proof, texts, home / "build", summary=summary, force=force)
     demo.payload["plan"] = summary
-    say(*terminal.plan_lines(fabric, summary), *terminal.proof_lines(proof, len(fabric.hosts)))
-    say(f"wrote     {home / 'build'}/ ({terminal.count(len(texts), 'configuration')}, plan.json)")
+    stage.detail(*terminal.plan_lines(fabric, summary), *terminal.proof_lines(proof, len(fabric.hosts)))
+    figure = f"{summary['average_hops']:.1f} switches on a path, at most {proof.fdb_entries_max} entries in a switch"
+    stage.say(*_indent([f"{terminal.count(summary['vlans'], 'VLAN')}, {figure}"]))
+    stage.say(demo.check("all host pairs connected, no storm, no deadlock", *_proven(proof)))
+    stage.say(f"wrote     {home / 'build'}/ ({terminal.count(len(texts), 'configuration')}, plan.json)")
 
-    step(
+    stage.step(
         3,
-        "Start the virtual rack",
+        "Start the virtual rack, an SSH console for each switch",
         "Sixteen switches in factory state, each an SSH console on loopback, all in one process of its own.",
     )
     if (rack / "rack.json").exists():
@@ -100,18 +127,32 @@ def run(
     try:
         ports = sorted(info.ports.values())
         shown = [(n, "127.0.0.1", str(info.ports[n])) for n in list(info.ports)[:3]]
-        say(
+        stage.detail(
             *_indent(terminal.table(("switch", "address", "SSH port"), shown, right=(2,))),
             f"{'':<10}... {len(ports)} in all",
         )
         with ExitStack() as stack:
             site = Site(rack, share, environment, "demo")
             ansible = stack.enter_context(Ansible(site))
-            context = stack.enter_context(waves.open_context(ansible, "tagloom demo", say))
-            _mission(demo, home, build, context, say, progress, step)
+            context = stack.enter_context(waves.open_context(ansible, "tagloom demo", stage.detail))
+            _mission(demo, home, build, context, stage)
     finally:
         process.down(rack)
+    _close(stage)
     return demo
+
+
+def _close(stage: Stage) -> None:
+    """Summarize what happened, and list what to type next."""
+    stage.say("", "What happened")
+    happened = (
+        "tagloom planned VLANs that give the hosts many paths, checked the configurations and sent them, followed a "
+        "frame of every host pair, and turned off links without interrupting a pair. The switches were virtual; the "
+        "SSH sessions were real."
+    )
+    stage.say(*terminal.row("", happened))
+    stage.say("", "Try your own: a ring of four virtual switches (all details of this demo: -v)")
+    stage.say(*_indent(list(TRY_YOUR_OWN)))
 
 
 def _refuse_others(home: Path, *, force: bool) -> None:
@@ -131,32 +172,30 @@ def _mission(
     home: Path,
     build: Build,
     context: waves.ApplyContext,
-    say: Callable[..., None],
-    progress: Callable[[str], AbstractContextManager[Callable[[int, int], None]]],
-    step: Callable[..., None],
+    stage: Stage,
 ) -> None:
     fabric, site, rack = build.fabric, context.site, context.site.inventory
-    step(
+    stage.step(
         4,
         "Push with ansible-playbook: first check mode, then for real",
         "Check mode reads every switch over SSH and computes the true difference; nothing is sent.",
     )
     prepared = prepare.prepare(home / "build")
     hosts = len(fabric.switches)
-    phase = _phase(progress, hosts)
+    phase = _phase(stage.progress, hosts)
 
     def show(survey: waves.Survey) -> None:
         found = survey.outcomes
-        say(*(terminal.change_line(o.switch, o.diff) for o in found.outcomes[:3]), f"{'':<10}...")
-        if found.outcomes:
-            lines = found.outcomes[0].diff.splitlines()
-            say(*_indent([*lines[:SHOWN_DIFF], f"... {max(0, len(lines) - SHOWN_DIFF)} more lines"]))
-        say(*terminal.outcome_lines(found, checked=True))
+        cells = {name: difference(held, survey.wanted[name]) for name, held in survey.read.items()}
+        read = [o for o in found.outcomes if o.read]
+        stage.say(*summary_lines([switch_change(o.switch, o.before, o.after, cells[o.switch]) for o in read]))
+        stage.detail(*_indent(read[0].diff.splitlines() if read else []))
+        stage.detail(*terminal.outcome_lines(found, checked=True))
 
     options = apply.ApplyOptions(allow_interrupt=True)  # spanning tree connects the factory rack, and goes off
     pushed = apply.look_and_apply(context, prepared, options, on_found=show, phase=phase).outcomes
-    say(*terminal.outcome_lines(pushed, checked=False))
-    say(
+    stage.detail(*terminal.outcome_lines(pushed, checked=False))
+    stage.say(
         demo.check(
             "every switch changed, none failed",
             f"{len(pushed.changed)} of {len(fabric.switches)}",
@@ -165,24 +204,24 @@ def _mission(
     )
     demo.payload["apply"] = _counts(pushed)
 
-    step(
+    stage.step(
         5,
-        "Read every running configuration back over SSH and prove those texts",
+        "Read every running configuration back over SSH and check it",
         "Nothing of the plan is used here: the texts alone say what frames will do.",
     )
-    demo.payload["verify"] = _prove_running(demo, fabric, site, say)
+    demo.payload["verify"] = _prove_running(demo, fabric, site, stage)
 
-    step(
+    stage.step(
         6,
         "Send frames through the rack",
         "A frame for every ordered pair of hosts, each followed switch by switch, and a broadcast from every host.",
     )
-    demo.payload["ping"] = _ping(demo, build, rack, say)
+    demo.payload["ping"] = _ping(demo, build, rack, stage)
 
-    step(7, "Apply the same build again")
+    stage.step(7, "Apply the same build again")
     again = apply.look_and_apply(context, prepared, options, phase=phase).outcomes
-    say(*terminal.outcome_lines(again, checked=False))
-    say(
+    stage.detail(*terminal.outcome_lines(again, checked=False))
+    stage.say(
         demo.check(
             "nothing changes",
             f"{len(again.unchanged)} of {len(fabric.switches)}",
@@ -191,7 +230,7 @@ def _mission(
     )
     demo.payload["apply_again"] = _counts(again)
 
-    _save_power(demo, home, build, context, say, progress, step)
+    _save_power(demo, home, build, context, stage)
 
 
 def _save_power(
@@ -199,14 +238,12 @@ def _save_power(
     home: Path,
     build: Build,
     context: waves.ApplyContext,
-    say: Callable[..., None],
-    progress: Callable[[str], AbstractContextManager[Callable[[int, int], None]]],
-    step: Callable[..., None],
+    stage: Stage,
 ) -> None:
     """Turn off the links that one application does not need, paths first, and report the saving."""
     fabric, site, templates = build.fabric, context.site, context.site.share / "templates"
     matrix = site.share / "tests" / "data" / "npb" / MATRIX
-    step(
+    stage.step(
         8,
         "Turn off the links that one application does not need",
         f"Traffic: {MATRIX}, NAS LU class S on 16 ranks. A link goes off when no channel gets busier than the busiest "
@@ -216,36 +253,50 @@ def _save_power(
     settings = pipeline.regulate(fabric, traffic, "auto", "fixed", lambda _done, _of: None)
     payload = to_json(fabric, settings)
     write_output(home / "settings.json", json.dumps(payload, indent=2) + "\n", force=demo.force)
-    say(*terminal.settings_lines({**payload, "off": payload["off"][:4]}), f"{'':<10}...")
+    stage.detail(*terminal.settings_lines(payload))
+    stage.say(*_indent([f"{len(payload['off'])} of {terminal.count(len(fabric.links), 'link')} turned off"]))
     saving_fabric = with_links_off(fabric, [], home / "settings.json")
     saving, proof, texts = pipeline.plan(saving_fabric, templates, previous=build)
     demo.held &= proof.proven
     pipeline.write_build(saving, proof, texts, home / "build-saving", force=demo.force)
     change = pipeline.rollout_between(build, saving)
     rollout = pipeline.write_rollout(saving, change, templates, home / "rollout", force=demo.force)
-    say(*terminal.rollout_lines(rollout))
-    say(
+    stage.detail(*terminal.rollout_lines(rollout))
+    stage.detail(
         f"{'':<10}paths grow from {average_hops(fabric, build.routes):.2f} to "
         f"{average_hops(saving_fabric, saving.routes):.2f} switches"
     )
     prepared = prepare.prepare(home / "rollout")
-    phase = _phase(progress, len(fabric.switches))
+    phase = _phase(stage.progress, len(fabric.switches))
     pushed = apply.look_and_apply(context, prepared, apply.ApplyOptions(), phase=phase).outcomes
-    say(*terminal.outcome_lines(pushed, checked=False, waves=rollout["waves"]))
-    say(demo.check("every wave landed, none failed", f"{pushed.reached} of {pushed.waves}", pushed.good))
+    stage.detail(*terminal.outcome_lines(pushed, checked=False, waves=rollout["waves"]))
+    stage.say(
+        demo.check(
+            "every wave landed, no host pair interrupted",
+            f"{pushed.reached} of {pushed.waves}",
+            pushed.good and not rollout["downtime_seconds"],
+        )
+    )
     demo.payload["rollout"] = rollout
     demo.payload["regulate"] = payload
-    demo.payload["verify_after"] = _prove_running(demo, saving_fabric, site, say)
-    demo.payload["ping_after"] = _ping(demo, saving, site.inventory, say)
+    demo.payload["verify_after"] = _prove_running(demo, saving_fabric, site, stage, again=True)
+    demo.payload["ping_after"] = _ping(demo, saving, site.inventory, stage, again=True)
 
-    step(
+    stage.step(
         9,
         "Predict what it saves and costs",
         "Watts by the paper's table 2; run time if host ports slept as a PowerConnect 5548's do (a 5324's cannot).",
     )
     forecast = terminal.forecast_payload(predict(fabric, saving_fabric, traffic))
     demo.payload["predict"] = forecast
-    say(*terminal.forecast_lines(forecast))
+    for line in terminal.forecast_lines(forecast):
+        (stage.say if line.startswith(("slow-down", "saving")) else stage.detail)(line)
+
+
+def _counts_of(fabric: Fabric) -> str:
+    """Count the parts of a fabric."""
+    parts = ((fabric.switches, "switch"), (fabric.links, "link"), (fabric.hosts, "host"))
+    return ", ".join(terminal.count(len(found), what) for found, what in parts)
 
 
 def _describe(fabric: Fabric, say: Callable[..., None]) -> None:
@@ -257,16 +308,24 @@ def _describe(fabric: Fabric, say: Callable[..., None]) -> None:
     say(*_indent(terminal.table(("what", "count", "which"), rows, right=(1,))))
 
 
-def _prove_running(demo: Demo, fabric: Fabric, site: Site, say: Callable[..., None]) -> dict[str, Any]:
+def _prove_running(demo: Demo, fabric: Fabric, site: Site, stage: Stage, *, again: bool = False) -> dict[str, Any]:
+    """Read the switches back and check them; `again`, what holds is a detail."""
     texts = prepare.read_back(fabric, site)
     _, proof = pipeline.prove(fabric, texts, None)
     demo.held &= proof.proven
-    say(*terminal.proof_lines(proof, len(fabric.hosts)))
+    stage.detail(*terminal.proof_lines(proof, len(fabric.hosts)))
+    line = demo.check("the configurations read back hold all checks", *_proven(proof))
+    (stage.detail if again and proof.proven else stage.say)(line)
     return proof.to_json()
 
 
-def _ping(demo: Demo, build: Build, rack: Path, say: Callable[..., None]) -> dict[str, Any]:
-    """Compare the frames' traces, switch by switch and port by port, with the planned paths."""
+def _proven(proof: Findings) -> tuple[str, bool]:
+    """Return how many pairs arrive on their own paths, and whether all was proven."""
+    return f"{max(proof.reachable_pairs - proof.off_path_pairs, 0):,} of {proof.pairs:,}", proof.proven
+
+
+def _ping(demo: Demo, build: Build, rack: Path, stage: Stage, *, again: bool = False) -> dict[str, Any]:
+    """Compare the frames' traces, switch by switch and port by port, with the planned paths; as `_prove_running`."""
     fabric = build.fabric
     walked = process.trace(rack)
     on_path = sum(
@@ -277,14 +336,11 @@ def _ping(demo: Demo, build: Build, rack: Path, say: Callable[..., None]) -> dic
     )
     pairs = len(fabric.hosts) * (len(fabric.hosts) - 1)
     reported = process.broadcast(rack)
-    say(
-        demo.check("frames arrive, each on exactly its planned path", f"{on_path} of {pairs}", on_path == pairs),
-        demo.check(
-            "broadcasts reach each other host exactly once",
-            f"{reported['exactly_once']} of {reported['hosts']}",
-            reported["exactly_once"] == reported["hosts"],
-        ),
-    )
+    once = reported["exactly_once"] == reported["hosts"]
+    figure = f"{reported['exactly_once']} of {reported['hosts']}"
+    stage.say(demo.check("frames arrive, each on exactly its planned path", f"{on_path} of {pairs}", on_path == pairs))
+    line = demo.check("broadcasts reach each other host exactly once", figure, once)
+    (stage.detail if again and once else stage.say)(line)
     return {"pairs": pairs, "on_path": on_path, "broadcasts_exactly_once": reported["exactly_once"]}
 
 

@@ -33,6 +33,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Write the order that `tagloom_push` reads; give `waves` in brief, and the absolute `directory` of the run.
 
+        `refused` says why a push would be refused that check mode looks at, "" if it would not.
+
         With a `controller`, what is to be done is asked of that, and there may be more (`again`) until it has ended.
         To one that asks how switches are logged in to that is told over its line, and nothing is written.
         """
@@ -64,8 +66,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
             return result | {"changed": False, "waves": [], "directory": "", "again": True}
         try:
             check_package(arguments["package"])
-            if controller.by_hand and not self._task.check_mode:
-                refuse_unallowed(Path(arguments["build"]), arguments["allow"])
+            refused = refusal_of(Path(arguments["build"]), arguments["allow"]) if controller.by_hand else None
+            if refused is not None and not self._task.check_mode:
+                raise refused
             inventory = variables["groups"]["all"]
             if controller.by_hand:
                 play = hosts_taking_part(variables, arguments["registered"])
@@ -83,7 +86,17 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
         how = ": a look" if order["check"] else ""
         brief = [{"number": wave["number"], "name": f"{wave['name']}{how}"} for wave in order["waves"].values()]
         again = not controller.by_hand
-        return result | {"changed": False, "waves": brief, "directory": str(files.path), "again": again}
+        page = {"waves": brief, "directory": str(files.path), "again": again, "refused": str(refused or "")}
+        return result | {"changed": False} | page
+
+
+def refusal_of(build: Path, allow: str) -> InputError | None:
+    """Return why a push is refused that needs more than is allowed, None if it is not."""
+    try:
+        refuse_unallowed(build, allow)
+    except InputError as error:
+        return error
+    return None
 
 
 def check_strategy(strategy: str) -> None:

@@ -32,7 +32,7 @@ from tagloom.cli import (
     reporting,
     starting,
 )
-from tagloom.cli.applying import pushed_payload
+from tagloom.cli.applying import PUSHING, pushed_payload
 from tagloom.cli.pages import command_in, pages_for
 from tagloom.cli.screen import BAD_INPUT, DEVICE_FAILED, NO, Screen, close_streams, open_streams
 from tagloom.cli.vault import vault_password
@@ -136,13 +136,15 @@ def _run(words: list[str]) -> int:  # noqa: PLR0911 - an exit status for each ki
                 "next": error.next_step,
                 "advice": list(error.advice),
                 "pages": [page_of(command)],
+                **({"pending": False} if command in PUSHING else {}),
             }
         )
         return NO
     except DeviceError as error:
         screen.remark(str(error), f"read on   {docs_command(page_of(command))}")
-        payload = {"switch": error.switch, "command": error.command, "text": error.text}
-        screen.answer({**pushed_payload(), "failed": [error.switch], "error": payload, "pages": [page_of(command)]})
+        error_page = {"switch": error.switch, "command": error.command, "text": error.text}
+        payload = {**pushed_payload(), "failed": [error.switch], "error": error_page, "pending": command in PUSHING}
+        screen.answer({**payload, "pages": [page_of(command)]})
         return DEVICE_FAILED
     except TagloomError as error:
         screen.remark(str(error))

@@ -28,7 +28,7 @@ from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO, Screen
 from tagloom.cli.vault import add_vault_words
 from tagloom.cli.watching import start_watchdog
 from tagloom.cli.words import Commands, Parser
-from tagloom.errors import Finding, InputError
+from tagloom.errors import Finding, InputError, PlanError
 
 if TYPE_CHECKING:
     import argparse
@@ -40,10 +40,14 @@ if TYPE_CHECKING:
     from tagloom.apply.site import Site
     from tagloom.operate.apply import ApplyOptions
     from tagloom.operate.prepare import PreparedChange
-    from tagloom.operate.waves import Survey
+    from tagloom.operate.waves import ApplyContext, Survey
+    from tagloom.records.fabric import Fabric
 
 
 ABORT_POLL_SECONDS = 0.2
+SUMMARY, FULL = "summary", "full"  # of --diff
+# The commands that send lines to switches, or answer for one that does: their JSON page has `pending`.
+PUSHING = frozenset({"apply", "rollback", "abort", "confirm", "repair", "replace", "bootstrap", "run"})
 
 
 def _apply(args: argparse.Namespace, screen: Screen) -> int:
@@ -127,16 +131,33 @@ def _apply_proven(
 
     def show(found: Survey) -> None:
         if (args.check and not args.drift) or (args.diff and not args.check):
-            _show(found.outcomes, screen, diff=args.diff)
+            _show(found.outcomes, screen, args, prepared.fabric)
 
     with context_of(args, screen, ansible) as context:
-        if not args.check:
-            operation.refuse_unfinished(context, prepared.fabric.name, options, lambda what: _next_words(args, what))
-        result = operation.look_and_apply(context, prepared, options, check=args.check, on_found=show, phase=phase)
+        older = _older(args, context, prepared.fabric.name, options)
+        try:
+            result = operation.look_and_apply(context, prepared, options, check=args.check, on_found=show, phase=phase)
+        except PlanError:
+            if older is None:
+                raise
+            raise older from None  # which the command itself would meet first
         result = _settled(context, result, args)
         if args.check and args.drift:  # which may lead elsewhere than what was surveyed
-            _show(result.outcomes, screen, diff=args.diff)
-        return _show_result(result, screen, args, context, checked=args.check, more=more)
+            _show(result.outcomes, screen, args, prepared.fabric)
+        return _show_result(result, screen, args, context, checked=args.check, more=more, older=older)
+
+
+def _older(args: argparse.Namespace, context: ApplyContext, fabric: str, options: ApplyOptions) -> PlanError | None:
+    """Refuse an apply while an older run needs an answer; a check returns the refusal, to show it with the preview."""
+    from tagloom.operate.apply import refuse_unfinished
+
+    try:
+        refuse_unfinished(context, fabric, options, lambda what: _next_words(args, what))
+    except PlanError as error:
+        if not args.check:
+            raise
+        return error
+    return None
 
 
 def _options(args: argparse.Namespace) -> ApplyOptions:
@@ -195,7 +216,7 @@ def _resume(args: argparse.Namespace, screen: Screen) -> int:
         result = replace(result, protection=protection)
         result = _settled(context, result, args)
         if args.check or args.diff:
-            _show(result.outcomes, screen, diff=args.diff)
+            _show(result.outcomes, screen, args, context.own_sequence(run).fabric)
         return _show_result(result, screen, args, context, checked=args.check)
 
 
@@ -206,8 +227,8 @@ def _rollback(args: argparse.Namespace, screen: Screen) -> int:
     with context_at(args, screen, site_of(args)) as context:
         with screen.progress("switches read" if args.check else "pushes") as note:
             result = operation.rollback(context, args.build, options, counting(note, None), check=args.check)
-        if args.check or args.diff:
-            _show(result.outcomes, screen, diff=args.diff)
+        if (args.check or args.diff) and result.run is not None:
+            _show(result.outcomes, screen, args, context.own_sequence(result.run).fabric)
         return _show_result(result, screen, args, context, checked=args.check)
 
 
@@ -226,6 +247,7 @@ def _abort(args: argparse.Namespace, screen: Screen) -> int:
                 time.sleep(ABORT_POLL_SECONDS)
     payload = abort.standing_payload(home, requested)
     payload["resume_with"] = _next_words(args, "apply --resume") if payload["unfinished"] else ""
+    payload["pending"] = payload["unfinished"]
     if requested is None:
         screen.say("abort     no command works on these switches; nothing to stop")
     screen.say(*terminal.row("stands", payload["stands"]))
@@ -257,18 +279,22 @@ def context_of(args: argparse.Namespace, screen: Screen, ansible: Ansible) -> It
         yield context
 
 
-def _show(survey: Outcomes, screen: Screen, *, diff: bool) -> None:
-    from tagloom.report import terminal
+def _show(outcomes: Outcomes, screen: Screen, args: argparse.Namespace, fabric: Fabric) -> None:
+    """Print what changes on each switch: a summary by kind, all switches wave by wave with -v, texts if asked for."""
+    from tagloom.cli.changes import each_wave, whole_change
+    from tagloom.report.change_summary import summary_lines
+    from tagloom.report.terminal import row
 
+    whole_text = args.diff == FULL or (args.diff and screen.verbose)
+    if not (whole_text or screen.verbose):
+        screen.say(*summary_lines(whole_change(fabric, outcomes)))
+        return
     shown = 0
-    for outcome in survey.outcomes:
-        if outcome.changed and survey.outcomes[0].number < survey.outcomes[-1].number and outcome.number > shown:
+    for outcome, change in each_wave(fabric, outcomes):
+        if outcomes.outcomes[0].number < outcomes.outcomes[-1].number and outcome.number > shown:
             shown = outcome.number
-            screen.say(*terminal.row(f"wave {shown}", outcome.wave))
-        if outcome.changed or outcome.own_lines:
-            screen.say(terminal.change_line(outcome.switch, outcome.diff))
-            if diff:
-                screen.say(*outcome.diff.splitlines())
+            screen.say(*row(f"wave {shown}", outcome.wave))
+        screen.say(*change.lines(), *(outcome.diff.splitlines() if whole_text else ()))
 
 
 def _show_result(
@@ -279,38 +305,27 @@ def _show_result(
     *,
     checked: bool = False,
     more: Mapping[str, Any] | None = None,
+    older: PlanError | None = None,
 ) -> int:
-    """Return what became of every switch, where the fabric stands, and what to type next."""
-    from tagloom.apply.confirmations import CONFIRMED, WAITING
-    from tagloom.apply.outcomes import Fault
+    """Return what became of every switch, where the fabric stands, and what to type next.
+
+    `older` is why the push would be refused of which this is the preview: a run before it needs an answer.
+    """
+    from tagloom.apply.confirmations import WAITING
     from tagloom.operate.clock_document import failover_of, read_clock
     from tagloom.report import terminal
     from tagloom.report.status import confirmation_words
 
-    outcomes, drifted = result.outcomes, bool(result.drift)
+    outcomes = result.outcomes
     unfinished = context.journal.unfinished()
     resume = _next_words(args, "apply --resume") if unfinished and not checked else ""
-    waves = max(outcomes.waves, 1)
-    shown = replace(outcomes, outcomes=tuple(o for o in outcomes.outcomes if o.fault is not Fault.DRIFT))
-    verb = "resume" if getattr(args, "resume", False) else args.command
-    nothing = not checked and (result.refused or (drifted and not outcomes.changed))
-    screen.say(*terminal.outcome_lines(shown, checked=checked, waves=waves, verb=verb, nothing_sent=nothing))
-    screen.say(*(line for remark in result.remarks for line in terminal.row("remark", remark)))
-    if drifted:
-        screen.say(*terminal.drift_lines(result.drift))
-    screen.say(*terminal.interrupted_lines(result.interrupted, checked=checked, refused=result.refused))
-    if result.way is not None and (checked or result.refused):
-        screen.say(*terminal.way_lines(result.way))
-    screen.say(*_protection_lines(result, checked=checked))
     again = _again(args, result)
-    if result.run is not None and not result.good:
-        screen.say(*terminal.row("stands", result.run.standing))
-    if drifted:
-        screen.say(*_over_drift(args, result.run))
-        drifting = {finding.where.partition(":")[0] for finding in result.drift}
-        if result.run is None and len(drifting) == 1 and not (args.build / "rollout.json").exists():
-            back = _next_words(args, f"apply {args.build} --readmit {drifting.pop()}")
-            screen.say(*terminal.row("", f"or, where it came back with an old configuration: {back}"))
+    _say_result(result, screen, args, checked=checked)
+    if result.drift:
+        _say_past_drift(result, screen, args)
+    elif older is not None:
+        screen.say(*terminal.row("refused", older.rule), *terminal.row("", older.witness))
+        screen.say(*terminal.row("next", older.next_step))
     elif result.refused or (checked and outcomes.changed):
         screen.say(*terminal.row("next", again))
     elif resume:
@@ -336,11 +351,58 @@ def _show_result(
             screen.say(*terminal.row("next", payload["next"]))
     if result.refused:
         payload |= {"refused": result.interrupted.rule, "witness": result.interrupted.witness, "next": again}
+    if older is not None:
+        payload |= {"refused": older.rule, "witness": older.witness, "next": older.next_step}
+        payload["advice"] = list(older.advice)
     screen.answer({**payload, **(more or {})})
-    if drifted or result.refused:
+    return NO if older is not None else _status_of(result)
+
+
+def _say_result(result: Any, screen: Screen, args: argparse.Namespace, *, checked: bool) -> None:
+    """Print the outcomes, the drift, what the change interrupts, and the way it takes."""
+    from tagloom.apply.outcomes import Fault
+    from tagloom.report import terminal
+
+    outcomes, drifted = result.outcomes, bool(result.drift)
+    waves = max(outcomes.waves, 1)
+    shown = replace(outcomes, outcomes=tuple(o for o in outcomes.outcomes if o.fault is not Fault.DRIFT))
+    verb = "resume" if getattr(args, "resume", False) else args.command
+    nothing = not checked and (result.refused or (drifted and not outcomes.changed))
+    screen.say(*terminal.outcome_lines(shown, checked=checked, waves=waves, verb=verb, nothing_sent=nothing))
+    screen.say(*(line for remark in result.remarks for line in terminal.row("remark", remark)))
+    if drifted:
+        screen.say(*terminal.drift_lines(result.drift))
+    screen.say(*terminal.interrupted_lines(result.interrupted, checked=checked, refused=result.refused))
+    if result.way is not None and (checked or result.refused):
+        screen.say(*terminal.way_lines(result.way))
+    screen.say(*_protection_lines(result, checked=checked))
+    if result.run is not None and not result.good:
+        screen.say(*terminal.row("stands", result.run.standing))
+
+
+def _say_past_drift(result: Any, screen: Screen, args: argparse.Namespace) -> None:
+    """Print how to continue where switches were changed manually."""
+    from tagloom.report import terminal
+
+    screen.say(*_over_drift(args, result.run))
+    drifting = {finding.where.partition(":")[0] for finding in result.drift}
+    if result.run is None and len(drifting) == 1 and not (args.build / "rollout.json").exists():
+        back = _next_words(args, f"apply {args.build} --readmit {drifting.pop()}")
+        screen.say(*terminal.row("", f"or, where it came back with an old configuration: {back}"))
+
+
+def _status_of(result: Any) -> int:
+    """Return the exit status of a push, or of its preview."""
+    from tagloom.apply.confirmations import CONFIRMED
+    from tagloom.apply.outcomes import Fault
+
+    outcomes = result.outcomes
+    if result.drift:
         return NO
     if outcomes.failed_by(*set(Fault) - {Fault.NONE, Fault.STOPPED}) or outcomes.error:
         return DEVICE_FAILED
+    if result.refused:
+        return NO
     unconfirmed = result.confirmation is not None and result.confirmation.state != CONFIRMED
     return NO if outcomes.stopped or outcomes.failed or unconfirmed else GOOD
 
@@ -446,7 +508,16 @@ def pushed_payload() -> dict[str, Any]:
     """Return the JSON page of a push that did not come to send anything."""
     from tagloom.records.interrupted import Interrupted
 
-    return {"changed": [], "unchanged": [], "failed": [], "seconds": 0.0} | Interrupted().to_json()
+    nothing = {"changed": [], "unchanged": [], "failed": [], "seconds": 0.0, "pending": False}
+    return nothing | Interrupted().to_json()
+
+
+def add_diff_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option that shows changes: a summary by kind, or whole texts."""
+    about = "summarize by kind what changes on each switch; with -v, show all lines"
+    parser.add_argument("--diff", dest="diff", action="store_const", const=SUMMARY, default="", help=about)
+    about = "show each switch's change as a diff of its configuration"
+    parser.add_argument("--diff=full", dest="diff", action="store_const", const=FULL, default="", help=about)
 
 
 def add(commands: Commands) -> None:
@@ -468,7 +539,7 @@ def add(commands: Commands) -> None:
     looking.add_argument(
         "--check", action="store_true", help="read every switch and show what would change; send nothing"
     )
-    looking.add_argument("--diff", action="store_true", help="show each switch's change as a diff of its configuration")
+    add_diff_option(looking)
     looking.add_argument(
         "--allow",
         action="append",

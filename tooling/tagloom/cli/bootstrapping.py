@@ -104,6 +104,7 @@ def _bootstrap(args: argparse.Namespace, screen: Screen) -> int:
             "next      tagloom bootstrap with --switch S and --serial or --telnet types them, and enrols the host key"
         )
     nobody: dict[str, Any] = {"configured": [], "known_hosts": None, "enrolled": [], "factory_user": ""}
+    nobody["pending"] = bool(lines)
     screen.answer({"written": list(map(str, written)), "left_out": [switch.name for switch in left_out], **nobody})
     return GOOD
 
@@ -357,7 +358,7 @@ def _type(
     screen.say(*factory_user_lines(switch, left))
     payload = {"written": [], "left_out": [], "configured": [switch.name], "known_hosts": str(known_hosts)}
     payload["factory_user"] = left
-    screen.answer({**payload, "enrolled": [switch.name] if enrolled else []})
+    screen.answer({**payload, "pending": False, "enrolled": [switch.name] if enrolled else []})
     return GOOD
 
 

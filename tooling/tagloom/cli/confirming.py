@@ -97,7 +97,7 @@ def _confirm(args: argparse.Namespace, screen: Screen) -> int:
     found = confirming.confirm(Confirmations(Journal(path)), operator()) if path.exists() else None
     confirmed, shown = found is not None and found.state == CONFIRMED, found.to_json() if found else None
     screen.say(*terminal.row("confirm", confirmation_words(shown, time.time()) if shown else "nothing waits for it"))
-    screen.answer({"confirmed": confirmed, "confirmation": shown})
+    screen.answer({"confirmed": confirmed, "confirmation": shown, "pending": False})
     return GOOD if confirmed else NO
 
 

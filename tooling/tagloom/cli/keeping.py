@@ -153,7 +153,8 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
                 controller.repairs.direct = stack.enter_context(warm(controller, screen, watched, wall.wake))
         _keep_beside(controller, table)
         _run_until_told(controller, wall, once=args.once)
-    screen.answer({"told": reported, "dry_run": args.dry_run})
+    watched_too = controller.repairs is not None and controller.repairs.pending
+    screen.answer({"told": reported, "dry_run": args.dry_run, "pending": controller.pending or watched_too})
     return GOOD
 
 

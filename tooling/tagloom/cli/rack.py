@@ -119,7 +119,9 @@ def _demo(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.share import share_directory
 
     start = time.monotonic()
-    good = demo.run(args.dir, share_directory(), dict(os.environ), screen.say, screen.progress, force=args.force)
+    detail = screen.say if screen.verbose else lambda *_lines: None
+    stage = demo.Stage(screen.say, detail, screen.progress)
+    good = demo.run(args.dir, share_directory(), dict(os.environ), stage, force=args.force)
     screen.say(
         "",
         f"{'everything held' if good.held else 'not everything held: see NO above'}, {time.monotonic() - start:.0f} s",

@@ -83,7 +83,9 @@ def _status(done: Repair) -> int:
     outcomes = result.outcomes if result is not None else None
     if outcomes is not None and (outcomes.error or outcomes.failed_by(*set(Fault) - {Fault.NONE, Fault.STOPPED})):
         return DEVICE_FAILED
-    return NO if done.pairs_left > 0 or (done.proposed and done.means) or not (result is None or result.good) else GOOD
+    if done.proposed and (done.means or done.dead_links or done.dead_switches or done.silent):
+        return NO  # a check monitors: whatever is dead is wrong, even where all pairs work around it
+    return NO if done.pairs_left > 0 or not (result is None or result.good) else GOOD
 
 
 def add(commands: Commands) -> None:

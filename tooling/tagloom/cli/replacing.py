@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagloom.cli.applying import context_of, prove_and_apply, pushed_payload
+from tagloom.cli.applying import add_diff_option, context_of, prove_and_apply, pushed_payload
 from tagloom.cli.bootstrapping import (
     SERVER_SECONDS,
     add_device,
@@ -292,6 +292,8 @@ def _isolate(
         {neighbour: list(ports) for neighbour, ports in each.items()} for each in (done.ports, done.opened)
     )
     shut, opened = (_ends(each) for each in (done.ports, done.opened))
+    if args.check and (shut or opened):
+        payload["pending"] = True
     would = "would " if args.check else ""
     screen.say(*terminal.row("isolated", f"{would}shut {shut}" if shut else "all ports to it are shut"))
     if opened:
@@ -315,7 +317,7 @@ def _end_early(args: argparse.Namespace, screen: Screen, payload: dict[str, Any]
         words = [f"tagloom replace {payload['switch']}{inventory_words(args)}"]
         payload["next"] = " ".join([*words, "(the same, without --check)"])
     screen.say(f"next      {payload['next']}")
-    screen.answer({**pushed_payload(), **payload})
+    screen.answer({**pushed_payload(), **payload, "pending": True})
 
 
 def _let_in_or_say(
@@ -383,7 +385,7 @@ def add(commands: Commands) -> None:
     )
     add_vault_words(command)
     command.add_argument("--check", action="store_true", help="look at the box and show what would be done")
-    command.add_argument("--diff", action="store_true", help="show each switch's change as a diff of its configuration")
+    add_diff_option(command)
     add_window_option(command)
     command.add_argument("--used", action="store_true", help="the box may hold something: what is not tagloom's stays")
     command.add_argument("--new-key", action="store_true", help="forget the old host key, and enrol that of the box")

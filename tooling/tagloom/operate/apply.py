@@ -477,7 +477,8 @@ def preview(context: ApplyContext, prepared: PreparedChange, found: Survey, opti
         return Result(found.outcomes, drift=findings, remarks=remarks)
     if found.outcomes.error or any(o.failed and o.fault is not Fault.DRIFT for o in found.outcomes.outcomes):
         cut = _interrupted(prepared.sequence, found, found.wanted) if found.outcomes.changed else Interrupted()
-        return Result(found.outcomes, remarks=remarks, interrupted=cut)
+        refused = not is_rollout and not _consented(cut, options)
+        return Result(found.outcomes, remarks=remarks, interrupted=cut, refused=refused)
     if is_rollout and not drifted:
         _refuse_harm_to_others(sequence, found)
         waves.plan_onward(sequence, waves.locate_switches(sequence, 1, found), 1)
@@ -561,6 +562,8 @@ def _ordered(
                 raise DeviceError(outcome.switch, outcome.command, f"{outcome.error}; {rule}; {way}")
     if kept and not prepared.is_rollout:
         raise PlanError("what was changed by hand is kept only in a fabric that proves", "", _OVERWRITE, (_OVERWRITE,))
+    if not prepared.sequence.states and not no_way:
+        no_way = "; ".join(map(str, growing.changed_states_since(context, prepared)))
     return prepared, no_way
 
 

@@ -145,6 +145,7 @@ class TimetableController:
     backups: DailyBackups | None = None
     windows: MaintenanceWindows = field(default_factory=MaintenanceWindows)
     ending: bool = False  # set by who interrupts: nothing more is begun
+    pending: bool = False  # whether the last change was only shown, or has not ended well
     _standing: TimetableProgress = field(default_factory=TimetableProgress)
     _epoch: float = 0.0  # of `clock.steady`: what `_now` adds to it
     _may_lack: frozenset[tuple[int, int]] = frozenset()  # what links may lack where a change failed on its way
@@ -451,6 +452,7 @@ class TimetableController:
         if slower := {link for link, _ in lacks} - off:
             count += f", {len(slower)} slowed"
         lowered = bool(lacks - before) and not before - lacks and bool(self._standing.settings)
+        self.pending = True
         if self.dry_run:
             self.tell(now, f"would change to {what}: {count} ({why})")
             self._standing = changed(self._now(), names, self._standing, lowered=lowered)
@@ -466,7 +468,7 @@ class TimetableController:
             self._note("stopped", names, "asked to end between two waves")
             self.tell(self.clock.now(), f"{what}: stopped between two waves; the next start goes on")
             raise KeyboardInterrupt
-        self._sure = True
+        self._sure, self.pending = True, False
         self._retry_seconds, self._retry_at, self._may_lack = FIRST_RETRY_SECONDS, 0.0, frozenset()
         self._note("done", names, why)
         self._remember(changed(self._now(), names, self._standing, lowered=lowered), self._applied())

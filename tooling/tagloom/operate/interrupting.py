@@ -51,7 +51,7 @@ def interrupted_at_once(
     """
     pairs = fabric.pairs
     if unread:
-        why = f"{', '.join(sorted(unread))} were not read"
+        why = f"{', '.join(sorted(unread))} {'was' if len(unread) == 1 else 'were'} not read"
         return Interrupted(pairs, 0, 0, pairs, SESSION_SECONDS, (), why)
     up = fabric.with_links_up()
     works, later = working_pairs(up, _forwarding(fabric, before)), working_pairs(up, _forwarding(fabric, after))

@@ -87,10 +87,17 @@ class Repair:
         """Count the pairs that stay cut although cables join them."""
         return self.pairs_cut - self.pairs_restored - self.pairs_apart
 
+    @property
+    def pending(self) -> bool:
+        """Return whether something would be sent, or is left to send."""
+        if self.proposed:
+            return bool(self.means)
+        return self.pairs_left > 0 or not (self.result is None or self.result.good)
+
     def to_json(self) -> dict[str, Any]:
         """Return it with the keys of the command line."""
         pushed = self.result.to_json() if self.result is not None else {"changed": [], "unchanged": [], "failed": []}
-        return {**pushed, **self.figures, "proposed": self.proposed}
+        return {**pushed, **self.figures, "proposed": self.proposed, "pending": self.pending}
 
     @property
     def figures(self) -> dict[str, Any]:

@@ -77,6 +77,7 @@ class RepairWatch:
     direct: Callable[[], DirectPusher] | None = None
     status: DeadStatus = field(default_factory=DeadStatus)
     trouble: str = ""
+    pending: bool = False  # whether the last repair was only proposed, or left something to do
     notified: deque[str] = field(default_factory=deque)
     _site: Site | None = None
     _one_way: OneWayLinks | None = None
@@ -232,6 +233,7 @@ class RepairWatch:
     def _reported(self, done: Repair) -> None:
         """Announce what became of a repair."""
         good = done.result is None or (done.result.good and not done.pairs_left)
+        self.pending = done.pending
         kind = "repair-proposed" if done.proposed else "repaired" if good else "repair-failed"
         figures = f"{done.pairs_restored} of {done.pairs_cut} pairs restored by {done.means or 'nothing'}"
         if done.pairs_apart:

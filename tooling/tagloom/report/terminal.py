@@ -728,20 +728,6 @@ def link_lines(payload: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def change_line(switch: str, diff: str) -> str:
-    """Return what would change on a switch: the numbers of lines added and removed, and their subjects."""
-    added = [line[1:] for line in diff.splitlines() if line.startswith("+") and not line.startswith("+++")]
-    gone = [line[1:] for line in diff.splitlines() if line.startswith("-") and not line.startswith("---")]
-    entries = sum("address" in line for line in added)
-    parts = [count(entries, "static entry")] if entries else []
-    vlans = [line for line in added if line.startswith("vlan ") and line != "vlan database"]
-    parts = [*(line for line in vlans), *parts]
-    if any(line.strip() == "shutdown" for line in added):
-        parts.append("ports shut")
-    sizes = f"+{len(added)} -{len(gone)}"
-    return f"{switch:<{LABEL}}{sizes:<12}{'; '.join(parts)}"[:WIDTH].rstrip()
-
-
 def outcome_lines(
     outcomes: Outcomes, *, checked: bool, waves: int = 1, verb: str = "apply", nothing_sent: bool = False
 ) -> list[str]:
