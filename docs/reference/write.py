@@ -51,6 +51,7 @@ ANSWERED = [
 # Commands that reach switches: of a rack of four. Learning and looking come before what changes them.
 REACHING = [
     "lab up square.yml",
+    "lab add square.yml",
     "lab ping",
     "adopt -i inventory/lab -o adopted.yml",
     "apply square --allow interrupt",

@@ -16,6 +16,13 @@ from tagloom.errors import Finding, InputError
 if TYPE_CHECKING:
     from tagloom.cli.words import Commands
 
+MOST_NAMED = 8  # in one line
+_WHAT_ADD_TAKES = """
+
+Switches that the rack doesn't have yet start as from the factory. Their cables and hosts are plugged in, and so are new
+cables and hosts of the other switches, none of which restarts. The rack's inventory has them from then on. What is
+plugged in stays: a file that has another cable or host at such a port is refused."""
+
 
 def _lab(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.lab import process
@@ -45,10 +52,11 @@ def _lab(args: argparse.Namespace, screen: Screen) -> int:
                 "snmp",
                 f"agents from {next(iter(info.agents.values()))} on, UDP port {info.snmp_port} ({folder}/snmp.yml)",
             ),
-            "next      tagloom plan FABRIC -o build, then tagloom apply build"
-            + ("" if folder == LAB else f" -i {folder}"),
+            *_next_lines(args),
         )
         screen.answer({"pid": info.pid, "ports": info.ports, "inventory": str(folder)})
+    elif args.lab == "add":
+        return _lab_add(args, screen)
     elif args.lab == "status":
         payload = process.status(folder)
         rows = [(n, s["model"], s["address"], str(s["sessions"])) for n, s in payload["switches"].items()]
@@ -86,6 +94,53 @@ def _lab(args: argparse.Namespace, screen: Screen) -> int:
         screen.say("the rack is down")
         screen.answer({"down": True})
     return GOOD
+
+
+def _next_lines(args: argparse.Namespace) -> list[str]:
+    """Return the commands that bring a rack to a build of its fabric file."""
+    from tagloom import platforms
+    from tagloom.cli.following import free_build
+    from tagloom.read import read_fabric
+    from tagloom.report import terminal
+
+    build = free_build(args.fabric.parent)
+    where = "" if args.dir == LAB else f" -i {args.dir}"
+    only = {platforms.of(switch).assignments[0] for switch in read_fabric(args.fabric).switches} - {""}
+    how = "".join(f" --assignment {each}" for each in only) if len(only) == 1 else ""
+    plan = f"tagloom plan {args.fabric}{how} -o {build}{where}"
+    return terminal.row("next", f"{plan}, then tagloom apply {build}{where}")
+
+
+def _lab_add(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.lab import process
+    from tagloom.read import read_fabric
+    from tagloom.report import terminal
+
+    growth, info = process.add(args.dir, read_fabric(args.fabric), force=args.force)
+    counts = (
+        *([_named(growth.switches, "switch")] if growth.switches else []),
+        *([terminal.count(growth.cables, "cable")] if growth.cables else []),
+        *([_named(growth.hosts, "host")] if growth.hosts else []),
+    )
+    what = ", ".join(counts) or f"nothing: the rack has all of {args.fabric}"
+    changed = f"{_named(growth.readdressed, 'host')} as in {args.fabric}: a build of the former file has others"
+    screen.say(
+        *terminal.row("added", what),
+        *(terminal.row("addresses", f"changed for {changed}") if growth.readdressed else []),
+        *terminal.row("rack", f"{terminal.count(len(info.ports), 'switch')}; none of those it had was restarted"),
+        *(_next_lines(args) if counts else []),
+    )
+    added = {"switches": list(growth.switches), "cables": growth.cables, "hosts": list(growth.hosts)}
+    added["readdressed"] = list(growth.readdressed)
+    screen.answer({"added": added, "pid": info.pid, "ports": info.ports, "inventory": str(args.dir)})
+    return GOOD
+
+
+def _named(names: tuple[str, ...], noun: str) -> str:
+    from tagloom.report import terminal
+
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"{terminal.count(len(names), noun)} ({', '.join(names[:MOST_NAMED])}{more})"
 
 
 def _lab_manner(args: argparse.Namespace, screen: Screen) -> int:
@@ -146,10 +201,11 @@ def add(commands: Commands) -> None:
     """Add these commands to the parser."""
     lab = commands.add("lab", _lab, "run a virtual rack: each switch is an SSH console on loopback")
     verbs = lab.add_subparsers(
-        dest="lab", metavar="up|status|ping|traffic|fault|console|play|manner|mend|down", required=True
+        dest="lab", metavar="up|add|status|ping|traffic|fault|console|play|manner|mend|down", required=True
     )
     for name, what, more in (
         ("up", "start a rack", ""),
+        ("add", "add to the running rack what a grown fabric file has beside it", _WHAT_ADD_TAKES),
         ("status", "show what runs", ""),
         ("ping", "send a frame between every ordered pair of hosts, or from A to B", ""),
         ("traffic", "make all hosts send frames continuously, and report what was lost", ""),
@@ -166,9 +222,10 @@ def add(commands: Commands) -> None:
         verb.add_argument(
             "--dir", type=Path, default=LAB, metavar="DIR", help=f"the rack's directory, an inventory (default {LAB})"
         )
-        if name == "up":
+        if name in ("up", "add"):
             verb.add_argument("fabric", type=Path, metavar="FABRIC", help="fabric file")
             verb.add_force()
+        if name == "up":
             verb.add_argument(
                 "--base-port", type=int, default=0, metavar="N", help="SSH port of the first switch (default: any free)"
             )

@@ -62,6 +62,7 @@ EXAMPLES = {
     "run": "tagloom run day.yml -i inventory/testbed --check --once",
     "lab": "tagloom lab up fabric.yml",
     "lab up": "tagloom lab up fabric.yml",
+    "lab add": "tagloom lab add grown.yml",
     "lab status": "tagloom lab status",
     "lab ping": "tagloom lab ping h0 h5   (or, all pairs: tagloom lab ping)",
     "lab traffic": "tagloom lab traffic start",

@@ -220,6 +220,16 @@ class Dataplane:
         self._plugged = {(h.switch, h.port) for h in fabric.hosts}
         self._host = {host.name: host for host in stand_ins(fabric)}
 
+    def grow(self, fabric: Fabric, states: FabricState) -> None:
+        """Take a fabric that has more switches, behind those there are, and more links and hosts.
+
+        `states` are those of the new switches. The others keep what they learned.
+        """
+        self.plug(fabric)
+        self._max_hops = HOPS_PER_SWITCH * len(fabric.switches)
+        self._bridges += [_Bridge.of(s, states[s.name]) for s in fabric.switches[len(self._bridges) :]]
+        self._wire()
+
     def configure(self, states: FabricState) -> None:
         """Take the switches' states as they are now; what was learned is forgotten. Raises KeyError for one missing."""
         self._bridges = [_Bridge.of(s, states[s.name]) for s in self.fabric.switches]

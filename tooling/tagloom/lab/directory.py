@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 SOCKET_FOLDER = "tagloom-"  # how the name of the temporary folder begins that a control socket is in
 INVENTORY = ("fabric.yml", "tagloom.yml", "group_vars/all.yml", "snmp.yml")
+LOOPBACK = "127.0.0.1"
+ORDER, DRAFT = "fabric.json", "fabric.json.new"
 USER = PASSWORD = "lab"  # noqa: S105 - public: the rack listens on loopback alone and guards nothing
 SNMP = {  # as public
     "version": "3",
@@ -88,8 +90,8 @@ class RackInfo:
     snmp_port: int = 0
 
 
-def write_order(directory: Path, order: Order) -> None:
-    """Leave the order in DIRECTORY/fabric.json for the process that is about to start."""
+def write_order(directory: Path, order: Order, name: str = ORDER) -> None:
+    """Leave the order in DIRECTORY for the process that is about to start, or as `name` for the one that runs."""
     fabric = order.fabric
     plain = {
         "fabric": {
@@ -110,7 +112,7 @@ def write_order(directory: Path, order: Order) -> None:
         "legacy_ssh": order.legacy_ssh,
         "dataplane": order.dataplane,
     }
-    (directory / "fabric.json").write_text(json.dumps(plain) + "\n", "utf-8")
+    (directory / name).write_text(json.dumps(plain) + "\n", "utf-8")
 
 
 def host_of(said: Mapping[str, Any]) -> Host:
@@ -118,9 +120,9 @@ def host_of(said: Mapping[str, Any]) -> Host:
     return Host(**{**said, "also": tuple(said["also"]), "prefixes": tuple(said["prefixes"])})
 
 
-def read_order(directory: Path) -> Order:
+def read_order(directory: Path, name: str = ORDER) -> Order:
     """Read the order back."""
-    plain = json.loads((directory / "fabric.json").read_text("utf-8"))
+    plain = json.loads((directory / name).read_text("utf-8"))
     raw = plain["fabric"]
     shape, own, managed = raw["shape"], tuple(map(tuple, plain["own_templates"])), raw["management"]
     fabric = Fabric(
@@ -193,6 +195,35 @@ def write_inventory(
     snmp_port: int,
 ) -> None:
     """Write fabric.yml, tagloom.yml, group_vars/all.yml, snmp.yml and known_hosts: the directory is an inventory."""
+    (directory / "group_vars").mkdir(exist_ok=True)
+    pages = inventory_pages(fabric, addresses, agents, snmp_port)
+    for name, text in pages.items():
+        (directory / name).write_text(text, "utf-8")
+    (directory / "known_hosts").write_text(known_hosts, "utf-8")
+    record_outputs(*(directory / name for name in pages))
+
+
+def growing_files(old: Fabric, new: Fabric) -> tuple[str, ...]:
+    """Return the files of an inventory that say something else once its fabric has grown."""
+    shells = [any(platforms.load(switch.model).is_shell for switch in each.switches) for each in (old, new)]
+    return ("fabric.yml", "snmp.yml", *(("group_vars/all.yml",) if shells[0] != shells[1] else ()))
+
+
+def add_to_inventory(info: RackInfo, old: Fabric, new: Fabric, known_hosts: str) -> None:
+    """Write the files of a rack's inventory that say something else now, and the host keys of the new switches."""
+    addresses = {name: f"{LOOPBACK}:{port}" for name, port in info.ports.items()}
+    pages, names = inventory_pages(new, addresses, info.agents, info.snmp_port), growing_files(old, new)
+    for name in names:
+        (info.directory / name).write_text(pages[name], "utf-8")
+    with (info.directory / "known_hosts").open("a", encoding="utf-8") as kept:
+        kept.write(known_hosts)
+    record_outputs(*(info.directory / name for name in names))
+
+
+def inventory_pages(
+    fabric: Fabric, addresses: Mapping[str, str], agents: Mapping[str, str], snmp_port: int
+) -> dict[str, str]:
+    """Return the texts of an inventory's files but known_hosts, by their names."""
     switches = tuple(replace(s, address=addresses.get(s.name, s.address)) for s in fabric.switches)
     variables = {
         "ansible_user": USER,
@@ -202,17 +233,12 @@ def write_inventory(
     }
     if any(platforms.load(switch.model).is_shell for switch in fabric.switches):
         variables["tagloom_save_to"] = Device.BOOT
-    (directory / "group_vars").mkdir(exist_ok=True)
-    pages = {
+    return {
         "fabric.yml": format_fabric(replace(fabric, switches=switches)),
         "tagloom.yml": _yaml({"plugin": "tagloom", "fabric": "fabric.yml"}),
         "group_vars/all.yml": _yaml(variables),
         "snmp.yml": _yaml({**SNMP, "port": snmp_port, "addresses": dict(agents)}),
-        "known_hosts": known_hosts,
     }
-    for name, text in pages.items():
-        (directory / name).write_text(text, "utf-8")
-    record_outputs(*(directory / name for name in INVENTORY))
 
 
 def _yaml(page: dict[str, Any]) -> str:

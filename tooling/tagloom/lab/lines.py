@@ -10,8 +10,9 @@ import socket
 import tty
 from typing import TYPE_CHECKING
 
+from tagloom.lab.directory import LOOPBACK
 from tagloom.lab.manners import Mannered
-from tagloom.lab.server import LOOPBACK, mannered, new_console
+from tagloom.lab.server import mannered, new_console
 
 if TYPE_CHECKING:
     from collections.abc import Callable

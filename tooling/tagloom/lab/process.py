@@ -9,17 +9,30 @@ import signal
 import socket
 import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tagloom.errors import DeviceError, Finding, InputError
-from tagloom.lab.directory import SOCKET_FOLDER, Order, RackInfo, check_inventory, read_info, write_order
+from tagloom.lab.directory import (
+    DRAFT,
+    SOCKET_FOLDER,
+    Order,
+    RackInfo,
+    check_inventory,
+    growing_files,
+    read_info,
+    read_order,
+    write_order,
+)
+from tagloom.lab.growing import merge
+from tagloom.storage.outputs import check_outputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tagloom.records.fabric import Host
+    from tagloom.lab.growing import Growth
+    from tagloom.records.fabric import Fabric, Host
 
 START_SECONDS = 30.0
 STOP_SECONDS = 10.0
@@ -66,6 +79,24 @@ def up(order: Order, directory: Path, *, force: bool = False) -> RackInfo:
             raise DeviceError("rack", "up", why[-1] if why else f"did not start in {START_SECONDS:.0f} s")
         time.sleep(_POLL_SECONDS)
     return read_info(directory)
+
+
+def add(directory: Path, file: Fabric, *, force: bool = False) -> tuple[Growth, RackInfo]:
+    """Add to the running rack of a directory what a grown fabric has beside it; none of its switches restarts.
+
+    Raises InputError where the fabric differs otherwise, or files of the inventory changed since they were written.
+    """
+    read_info(directory)  # raises where none runs
+    order = read_order(directory)
+    growth = merge(order.fabric, file)
+    grown = replace(order, fabric=growth.fabric)
+    check_outputs(*(directory / name for name in growing_files(order.fabric, growth.fabric)), force=force)
+    write_order(directory, grown, DRAFT)
+    try:
+        ask(directory, "add")
+    finally:
+        (directory / DRAFT).unlink(missing_ok=True)
+    return growth, read_info(directory)
 
 
 def start(directory: str, log: str) -> int:

@@ -21,12 +21,16 @@ from tagloom.lab.agent import Agent, Login
 from tagloom.lab.dataplane import Dataplane
 from tagloom.lab.device import Configuration, Device, UnmanagedConfig
 from tagloom.lab.directory import (
+    DRAFT,
+    LOOPBACK,
+    ORDER,
     PASSWORD,
     SNMP,
     SOCKET_FOLDER,
     USER,
     Order,
     RackInfo,
+    add_to_inventory,
     host_of,
     read_order,
     write_info,
@@ -41,11 +45,11 @@ from tagloom.read.transcript_file import read_transcript
 from tagloom.render import render_configuration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     import asyncssh
 
-    from tagloom.records.fabric import Switch
+    from tagloom.records.fabric import Fabric, Switch
     from tagloom.records.switch_state import SwitchState
 
 ROUND_SECONDS = 0.05  # between two rounds of the hosts' own traffic while no line lands
@@ -70,14 +74,11 @@ class Rack:
         self._servers: list[asyncssh.SSHAcceptor] = []
         self._connections: dict[str, set[server.Wire]] = {}
         self._lines: dict[str, lines.Lines] = {}
-        self._far = {
-            end: far
-            for link in self.fabric.links
-            if link.up
-            for a, b in link.cables
-            for end, far in (((link.a, a), (link.b, b)), ((link.b, b), (link.a, a)))
-        }
-        self.devices = {s.name: self._device(number, s) for number, s in enumerate(self.fabric.switches)}
+        self.home: Path | None = None  # where its files are, of a rack that may grow
+        self.socket = ""
+        self._keys: list[asyncssh.SSHKey] = []
+        self._far = _far_ends(self.fabric)
+        self.devices = {s.name: self._device(number, s, self.fabric) for number, s in enumerate(self.fabric.switches)}
         self.set_quirks(order.quirks)
         self.dataplane: Dataplane | KernelDataplane
         if order.dataplane == "kernel":
@@ -97,22 +98,17 @@ class Rack:
         self._zero: dict[tuple[str, int], tuple[int, int]] = {}
         self._agent_ports: list[asyncio.DatagramTransport] = []
         self._target: traps.Target | None = None
-        self._ports = [
-            sorted({*self._linked[s], *(port for port, host in enumerate(self.fabric.port_host[s]) if host >= 0)})
-            for s in range(len(self.fabric.switches))
-        ]
-        self._links_up = {
-            end: self._is_up(*end) for s, ports in enumerate(self._ports) for end in ((s, p) for p in ports)
-        }
+        self._ports = self._wired_ports()
+        self._links_up = {(s, port): self._is_up(s, port) for s, ports in enumerate(self._ports) for port in ports}
         self._link_changed: dict[tuple[int, int], float] = {}  # at which uptime of its switch, 0 if not since its boot
 
-    def _device(self, number: int, switch: Switch) -> Device:
+    def _device(self, number: int, switch: Switch, fabric: Fabric) -> Device:
         platform, name = platforms.of(switch), switch.name
 
         def render(state: SwitchState) -> str:
             return render_configuration(platform, state, self._order.templates)
 
-        foreign = UnmanagedConfig.born(name, number, platform, self.fabric.used_ports[number])
+        foreign = UnmanagedConfig.born(name, number, platform, fabric.used_ports[number])
         device = Device(name, platform, render, foreign, user=USER, password=PASSWORD)
         device.carrier, device.changed = partial(self._carrier, number), partial(self._changed, device)
         device.struck = partial(self._strike, device)
@@ -189,20 +185,99 @@ class Rack:
         """List per switch the ports that carry a cable to another."""
         return [sorted(p for at, p in self._far if at == s) for s in range(len(self.fabric.switches))]
 
+    def _wired_ports(self) -> list[list[int]]:
+        """List per switch the ports that carry a cable or a host."""
+        hosts = self.fabric.port_host
+        return [
+            sorted({*ports, *(port for port, host in enumerate(hosts[s]) if host >= 0)})
+            for s, ports in enumerate(self._linked)
+        ]
+
     def _states(self) -> dict[str, SwitchState]:
         return {name: device.forwarding() for name, device in self.devices.items()}
 
     async def start(self) -> str:
         """Open every switch's port; returns the known_hosts lines. Raises OSError for a port in use."""
-        keys = server.host_keys(legacy=self._order.legacy_ssh)
-        for number, (name, device) in enumerate(self.devices.items()):
-            connections = self._connections.setdefault(name, set())
-            port = self._order.base_port + number if self._order.base_port else 0
-            acceptor = await server.serve(device, keys, connections, port, legacy=self._order.legacy_ssh)
-            self._servers.append(acceptor)
-            self.ports[name] = acceptor.get_port()
+        self._keys = server.host_keys(legacy=self._order.legacy_ssh)
+        for number, device in enumerate(self.devices.values()):
+            await self._serve(number, device)
         await self._listen()
-        return server.known_hosts(keys, list(self.ports.values()))
+        return server.known_hosts(self._keys, list(self.ports.values()))
+
+    async def _serve(self, number: int, device: Device) -> None:
+        """Open a switch's SSH port. Raises OSError for a port in use."""
+        connections = self._connections.setdefault(device.name, set())
+        port = self._order.base_port + number if self._order.base_port else 0
+        acceptor = await server.serve(device, self._keys, connections, port, legacy=self._order.legacy_ssh)
+        self._servers.append(acceptor)
+        self.ports[device.name] = acceptor.get_port()
+
+    # --- a rack that grows -----------------------------------------------------------------------------------------
+
+    async def _add(self, _: dict[str, Any]) -> dict[str, Any]:
+        """Take the switches, cables and hosts of the order's draft that the rack has not; none of its own restarts.
+
+        The draft has the rack's own switches first. Raises InputError where a kernel carries the frames, or an address
+        of a new switch is in use; nothing is changed then.
+        """
+        assert self.home is not None  # noqa: S101 - a rack without a directory has no control channel
+        if isinstance(self.dataplane, KernelDataplane):
+            raise InputError([Finding("add", "the rack's own data plane (lab up --dataplane frames)", "kernel")])
+        order, old = read_order(self.home, DRAFT), self.fabric
+        fresh = {
+            number: self._device(number, switch, order.fabric)
+            for number, switch in enumerate(order.fabric.switches)
+            if switch.name not in self.devices
+        }
+        agents = {number: self._agent(number, device) for number, device in fresh.items()}
+        await self._open(fresh, agents)
+        self._grow(order, fresh, agents)
+        (self.home / DRAFT).replace(self.home / ORDER)
+        new = [self.ports[device.name] for device in fresh.values()]
+        add_to_inventory(self.info(), old, self.fabric, server.known_hosts(self._keys, new))
+        write_info(self.info())
+        return {"ports": self.ports}
+
+    async def _open(self, fresh: Mapping[int, Device], agents: Mapping[int, Agent]) -> None:
+        """Open the ports of new switches, all or none. Raises InputError for one in use."""
+        opened: list[asyncio.DatagramTransport] = []
+        servers = len(self._servers)
+        try:
+            for number, device in fresh.items():
+                opened.append(await agent.serve(agents[number], (agent_address(number), self.snmp_port)))
+                await self._serve(number, device)
+        except OSError as error:
+            for transport in opened:
+                transport.close()
+            for acceptor in self._servers[servers:]:
+                acceptor.close()
+            del self._servers[servers:]
+            for device in fresh.values():
+                self.ports.pop(device.name, None)
+                self._connections.pop(device.name, None)
+            raise InputError([Finding("add", "free ports on loopback", error.strerror or str(error))]) from error
+        self._agent_ports += opened
+
+    def _grow(self, order: Order, fresh: Mapping[int, Device], agents: Mapping[int, Agent]) -> None:
+        """Plug new switches, cables and hosts in at one stroke."""
+        assert isinstance(self.dataplane, Dataplane)  # noqa: S101 - asked before
+        self._order, self.fabric, self._far = order, order.fabric, _far_ends(order.fabric)
+        self.__dict__.pop("_linked", None)
+        for number, device in fresh.items():
+            self.devices[device.name], self.agents[device.name] = device, agents[number]
+            device.quirks = replace(device.quirks, **order.quirks.get("*", {}))
+        self._ports = self._wired_ports()
+        for number, ports in enumerate(self._ports):
+            for port in ports:  # those of switches that were there come up now, those of new ones with them
+                self._links_up.setdefault((number, port), number in fresh and self._is_up(number, port))
+        self.dataplane.grow(self.fabric, self._states())
+        self._renew("a rack that grew")
+
+    def info(self) -> RackInfo:
+        """Return where the rack runs, for others."""
+        assert self.home is not None  # noqa: S101 - as above
+        agents = {name: agent_address(number) for number, name in enumerate(self.agents)}
+        return RackInfo(self.home, os.getpid(), self.socket, self.ports, agents, self.snmp_port)
 
     async def _listen(self) -> None:
         """Open every agent's address at one UDP port that is free on all of them; the system chooses it."""
@@ -255,9 +330,9 @@ class Rack:
             raise InputError(findings)
         return [self.devices[name] for name in wanted]
 
-    def request(self, order: dict[str, Any]) -> dict[str, Any]:
-        """Answer one order of the control channel. Raises InputError for one that cannot be."""
-        verbs = {
+    def request(self, order: dict[str, Any]) -> dict[str, Any] | Awaitable[dict[str, Any]]:
+        """Answer one order of the control channel, now or once it is done. Raises InputError for one that cannot be."""
+        verbs: dict[str, Callable[[dict[str, Any]], dict[str, Any] | Awaitable[dict[str, Any]]]] = {
             "status": self._status,
             "ping": self._ping,
             "trace": self._trace,
@@ -278,6 +353,7 @@ class Rack:
             "plug": self._plug_hosts,
             "traffic": self._traffic,
             "traps": self._traps,
+            "add": self._add,
             "stop": self._stop,
         }
         verb = verbs.get(str(order.get("do")))
@@ -293,7 +369,7 @@ class Rack:
             "switches": {
                 name: {
                     "model": device.platform.model,
-                    "address": f"{server.LOOPBACK}:{self.ports[name]}",
+                    "address": f"{LOOPBACK}:{self.ports[name]}",
                     "agent": f"{agent_address(number)}:{self.snmp_port}",
                     "sessions": len(self._connections[name]),
                     "configuring": device.editing is not None,
@@ -437,7 +513,7 @@ class Rack:
         (device,) = self._named([str(order.get("switch"))])
         if device.name not in self._lines:
             self._lines[device.name] = lines.Lines(device, self._connections[device.name])
-        return {"telnet": f"{server.LOOPBACK}:{self._lines[device.name].port}", "serial": self._lines[device.name].path}
+        return {"telnet": f"{LOOPBACK}:{self._lines[device.name].port}", "serial": self._lines[device.name].path}
 
     def _play(self, order: dict[str, Any]) -> dict[str, Any]:
         """Have a switch answer what was recorded in a transcript of its family, or as itself again."""
@@ -708,7 +784,8 @@ class Rack:
         with contextlib.suppress(ConnectionError, asyncio.CancelledError):
             while line := await reader.readline():
                 try:
-                    answer = {"ok": True} | self.request(json.loads(line))
+                    said = self.request(json.loads(line))
+                    answer: dict[str, Any] = {"ok": True} | (said if isinstance(said, dict) else await said)
                 except InputError as error:
                     answer = {"ok": False, "findings": [finding.to_json() for finding in error.findings]}
                 except DeviceError as error:  # the kernel that carries the frames
@@ -721,6 +798,17 @@ class Rack:
                     self.stopped.set()
                     break
         writer.close()
+
+
+def _far_ends(fabric: Fabric) -> dict[tuple[int, int], tuple[int, int]]:
+    """Return the far end of each port that carries a cable, as (switch, port)."""
+    return {
+        end: far
+        for link in fabric.links
+        if link.up
+        for a, b in link.cables
+        for end, far in (((link.a, a), (link.b, b)), ((link.b, b), (link.a, a)))
+    }
 
 
 def agent_address(number: int) -> str:
@@ -745,12 +833,12 @@ async def run(directory: Path) -> None:
     folder = _socket_folder()
     try:
         known_hosts = await rack.start()
-        addresses = {name: f"{server.LOOPBACK}:{port}" for name, port in rack.ports.items()}
-        agents = {name: agent_address(number) for number, name in enumerate(rack.agents)}
-        write_inventory(directory, order.fabric, addresses, known_hosts, agents, rack.snmp_port)
-        path = str(folder / "control")
-        control = await asyncio.start_unix_server(rack.control, path, limit=1 << 24)
-        write_info(RackInfo(directory, os.getpid(), path, rack.ports, agents, rack.snmp_port))
+        rack.home, rack.socket = directory, str(folder / "control")
+        info = rack.info()
+        addresses = {name: f"{LOOPBACK}:{port}" for name, port in rack.ports.items()}
+        write_inventory(directory, order.fabric, addresses, known_hosts, info.agents, rack.snmp_port)
+        control = await asyncio.start_unix_server(rack.control, rack.socket, limit=1 << 24)
+        write_info(info)
         await rack.stopped.wait()
         control.close()
         await rack.stop()

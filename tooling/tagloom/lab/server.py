@@ -11,6 +11,7 @@ import asyncssh
 
 from tagloom.lab.comware_console import ComwareConsole
 from tagloom.lab.console import FAMILIES, Console
+from tagloom.lab.directory import LOOPBACK
 from tagloom.lab.eos_console import EosConsole
 from tagloom.lab.faults import BOOTS, LASTING
 from tagloom.lab.huawei_console import HuaweiConsole
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     _Process: TypeAlias = asyncssh.SSHServerProcess[str]
     _Console: TypeAlias = Console | ShellConsole | RouterOsConsole | Mannered
 
-LOOPBACK = "127.0.0.1"
 RSA_BITS = 2048
 # What a PowerConnect of its time speaks and nothing newer; paramiko 5 offers none of it.
 LEGACY = {
