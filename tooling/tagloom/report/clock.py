@@ -83,7 +83,7 @@ def calendar_lines(payload: Mapping[str, Any]) -> list[str]:
         line
         for each in payload["settings"]
         if each["off"]
-        for line in row("off", f"{_short(each['name'])}: {', '.join(' - '.join(ends) for ends in each['off'])}")
+        for line in row("links", f"{_short(each['name'])}: {', '.join(' - '.join(ends) for ends in each['off'])}")
     ]
     saving = watts_unknown(payload) or f"{payload['saving_percent']:.1f} % in the 7 days to come"
     return [
