@@ -215,10 +215,10 @@ def test_a_watchdog_that_cannot_reach_a_switch_shows_it_and_goes_on_trying(ring)
     until(lambda: getattr(read_watchdog(ring.runs), "tries", 0) >= 2, seconds=TAKES_BACK_SECONDS)
     page = ring.answer("status", "--offline", expect=1)
     dog = page["watchdog"]
-    assert dog["error"].startswith("s2: ")
+    assert dog["error"].startswith("s2 at 'login': refused")
     assert dog["tried_at"] < dog["gives_up_at"]
     assert (dog["at_work"], dog["gave_up"]) == (True, False)
-    assert re.search(r"watchdog \d+ tries failed, the last at \S+: s2: ", ring.shown())
+    assert re.search(r"watchdog \d+ tries failed, the last at \S+: s2 at 'login': refused", ring.shown())
     assert ring.running() != before
     process.mend(ring.rack)
     ring.until_watched_no_more()

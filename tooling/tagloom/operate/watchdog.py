@@ -154,7 +154,7 @@ def trouble_of(result: Result | None) -> str:
     """Return why a change was not taken back, "" where it was, or nothing was left to take back."""
     if result is None or result.good:
         return ""
-    failed = [f"{each.switch}: {each.error}" for each in result.outcomes.outcomes if each.failed]
+    failed = [each.trouble for each in result.outcomes.outcomes if each.failed]
     changed = [f"changed since: {finding}" for finding in result.drift]
     stands = [result.run.standing] if result.run is not None else []
     return (changed + failed + [result.outcomes.error or ""] + stands)[0] or "the switches did not take it"
