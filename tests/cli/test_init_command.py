@@ -20,7 +20,7 @@ from tagloom.storage.outputs import RECORD
 
 FILES = [
     *("fabric.yml", ".gitignore", "ansible.cfg", "inventory/tagloom.yml", "inventory/snmp.yml"),
-    *("inventory/group_vars/all/login.yml", VAULT, "cabling.csv", "cabling.txt"),
+    *("inventory/group_vars/all/login.yml", VAULT, "cabling.csv", "cabling.txt", "tagloom.service"),
 ]
 # Every family, and models of every command line that all families can be planned for.
 PROJECTS = [

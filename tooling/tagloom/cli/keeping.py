@@ -25,8 +25,9 @@ from tagloom.cli.inputs import (
     windows_of,
 )
 from tagloom.cli.screen import GOOD, Screen
+from tagloom.cli.servicing import install_service
 from tagloom.cli.words import Commands, snmp_words
-from tagloom.errors import Finding, TagloomError
+from tagloom.errors import Finding, InputError, TagloomError
 
 if TYPE_CHECKING:
     import argparse
@@ -84,14 +85,31 @@ def _place(args: argparse.Namespace) -> tuple[Any, Any]:
     return site, windows_of(args, site)
 
 
+def _table(args: argparse.Namespace, fabric: Fabric | None) -> Timetable:
+    """Return the timetable that was named; without one, the settings by which failures are repaired and nothing else.
+
+    Raises InputError.
+    """
+    from tagloom.read.timetable_file import read_timetable
+    from tagloom.records.timetable import Timetable
+
+    if args.timetable is not None:
+        return read_timetable(args.timetable, args.timezone, fabric)
+    if args.no_watch:
+        rule = "a TIMETABLE, since failures are found over SNMP"
+        raise InputError([Finding("--no-watch", rule, "none")])
+    return Timetable((), repair="auto")
+
+
 def _run(args: argparse.Namespace, screen: Screen) -> int:
+    if args.install_service:
+        return install_service(args, screen)
     from tagloom.adapters.clock_metrics import ClockMetrics
     from tagloom.adapters.event_hook import EventHook
     from tagloom.adapters.timetable_memory import TimetableMemory
     from tagloom.operate import clock, clock_document
     from tagloom.pipeline import timetabling
     from tagloom.read import fabric_of
-    from tagloom.read.timetable_file import read_timetable
     from tagloom.records.timetable import Watch
 
     all_found = Findings()
@@ -103,9 +121,9 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
     listening = checked(lambda: listening_at(args.metrics_port, "--metrics-port"), None) if args.metrics_port else None
     site, windows = checked(lambda: _place(args), (None, None))
     fabric = checked(lambda: fabric_of(site.inventory), None) if site is not None else None
-    table = checked(lambda: read_timetable(args.timetable, args.timezone, fabric), None)
+    table = checked(lambda: _table(args, fabric), None)
     all_found.findings += _wrong_load(args, table)
-    if table is not None and fabric is not None:
+    if table is not None and table.rules and fabric is not None:
         with screen.waiting("planning and proving every setting"):
             checked(lambda: timetabling.check_settings(fabric, table, site.share / "templates"), None)
     all_found.end()
@@ -131,10 +149,11 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
         show = metrics.show if args.dry_run else stack.enter_context(written)
         watch = Watch(args.raise_above, args.lower_below, hold, table.dwell_seconds, table.changes_a_day)
         wall = _WallClock()
-        jobs = clock.Jobs(args.requests or home / "requests", args.profiles or args.timetable.parent / "profiles")
+        beside = args.timetable.parent if args.timetable is not None else Path()
+        jobs = clock.Jobs(args.requests or home / "requests", args.profiles or beside / "profiles")
         controller = clock.TimetableController(
             *(fabric, table, site, lambda each: context_at(args, screen, each), home, memory),
-            *(wall, watch, probe, jobs, tell, show),
+            *(wall, watch, probe if table.rules else None, jobs, tell, show),
             every_seconds=every,
             dry_run=args.dry_run,
             allow_interrupt=args.allow == "interrupt",
@@ -311,15 +330,24 @@ def warm(
         yield lambda: DirectPush(hosts, sessions.lend, site.share / "templates", seen_up)
 
 
+# An argument for each option of its command, nothing else.
 def add(commands: Commands) -> None:
     """Add these commands to the parser."""
-    run = commands.add("run", _run, "run a fabric by a timetable and its load, and repair it (a daemon)", snmp_words())
+    run = commands.add("run", _run, "repair a fabric by itself, and keep it to a timetable (a daemon)", snmp_words())
     run.add_argument(
         "timetable",
         type=Path,
+        nargs="?",
         metavar="TIMETABLE",
         help="rules, each a time in cron syntax and the links that are off from then on, as {when: 0 20 * * 1-5,"
-        " off: [s0:g2]}, or a settings file; repair: and reweave: say what else it does",
+        " off: [s0:g2]}, or a settings file; repair: and reweave: say what else it does (default: none; failures are"
+        " repaired, and links stay as they are)",
+    )
+    run.add_argument(
+        "--install-service",
+        action="store_true",
+        help="write a systemd unit that starts the same command at every boot, and start it; as root for the computer, "
+        "else for your user. With --check, show the unit and the commands instead",
     )
     run.add_argument(
         "--check",

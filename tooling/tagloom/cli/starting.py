@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import ipaddress
 import os
 import re
@@ -25,9 +26,11 @@ if TYPE_CHECKING:
 
     from tagloom.cli.screen import Screen
     from tagloom.cli.words import Commands
+    from tagloom.read.service_unit import Service
     from tagloom.records.fabric import Fabric
 
 FAMILY, SWITCHES = "ring", 4
+UNIT = "tagloom.service"  # of systemd, in a new project; `run --install-service` writes and starts the same
 NETWORK = "192.0.2.0/24"  # of documentation (RFC 5737): no switch has such an address, so nothing is reached by mistake
 _OF_ONE_SIZE = ("ring", "complete")  # families whose size is the number of switches
 _MOST_HOSTS = 512  # as the fabric file has it
@@ -62,6 +65,7 @@ class _Wanted:
 def _init(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.apply.private_files import write_private
     from tagloom.read.project import VAULT, project_files
+    from tagloom.read.service_unit import service_unit
     from tagloom.report.cabling import cabling_csv, cabling_table, port_lines
     from tagloom.report.terminal import row
     from tagloom.share import share_directory
@@ -75,6 +79,7 @@ def _init(args: argparse.Namespace, screen: Screen) -> int:
     assert fabric is not None and wanted is not None  # noqa: S101, PT018 - else there are findings
     files = project_files(fabric, share_directory())
     files |= {"cabling.csv": cabling_csv(fabric), "cabling.txt": cabling_table(fabric)}
+    files[UNIT] = service_unit(_service(fabric.name, home.absolute()))
     kept = [str(home / name) for name in files if name == VAULT and (home / name).exists()]
     written: list[str] = []
     for name in files:
@@ -132,7 +137,15 @@ def _paths() -> list[str]:
     from tagloom.read.project import VAULT
 
     inventory = ["inventory/tagloom.yml", "inventory/snmp.yml", "inventory/group_vars/all/login.yml", VAULT]
-    return ["fabric.yml", ".gitignore", "ansible.cfg", *inventory, "cabling.csv", "cabling.txt"]
+    return ["fabric.yml", ".gitignore", "ansible.cfg", *inventory, "cabling.csv", "cabling.txt", UNIT]
+
+
+def _service(fabric: str, home: Path) -> Service:
+    """Return the service that repairs the new fabric: tagloom of this installation, run by this user."""
+    from tagloom.read.service_unit import Service
+
+    command = sys.executable, "-m", "tagloom.cli", "run", "-i", str(home / "inventory")
+    return Service(fabric, command, home, home / "inventory", getpass.getuser())
 
 
 def _in_the_way(home: Path, names: list[str], *, force: bool) -> list[Finding]:

@@ -115,7 +115,7 @@ class Jobs:
 
 @dataclass(eq=False)
 class TimetableController:
-    """Keep one fabric to one timetable.
+    """Keep one fabric to one timetable; without rules, look for failures alone and leave the links' settings.
 
     Pairs that work are cut off only with `allow_interrupt`. A change that takes links off or slows them begins only in
     the maintenance `windows`.
@@ -167,7 +167,7 @@ class TimetableController:
         self._journal = ClockJournal(self.site.home, self.home)
         now = self.clock.now()
         self._epoch = now - self.clock.steady()
-        known = self.memory.standing()
+        known = self.memory.standing() if self.table.rules else TimetableProgress()
         # What was remembered by a clock that was ahead of this one: waits begin anew, and do not last until then.
         self._standing = replace(
             known,
@@ -232,7 +232,7 @@ class TimetableController:
     def step(self) -> None:
         """Look once, and act on it. Raises TagloomError where a change fails, KeyboardInterrupt if it was stopped."""
         away, load = self._seen_now()
-        if away:  # settings wait until paths are home again
+        if away or not self.table.rules:  # settings wait until paths are home again
             if self.reweaves is not None:
                 self.reweaves.forget()
             self._status(self.clock.now(), due(self.table, self.clock.now()), None, 0)

@@ -27,18 +27,33 @@ CLOCK = "clock.json"  # in the home of an inventory's runs
 
 @dataclass(frozen=True, slots=True)
 class ClockDocument:
-    """Who keeps a fabric to which timetable, and how it stood when it last looked."""
+    """Who keeps a fabric to which timetable ("": to none), and how it stood when it last looked."""
 
     user: str
     host: str
     pid: int
     timetable: str
     status: ClockStatus
+    began: int = 0  # the process, in ticks since the computer's start; 0 in a document of an older tagloom
 
     @property
     def at_work(self) -> bool:
-        """Return whether its process runs still; of another computer's nobody knows, and it counts as if."""
-        return self.host != socket.gethostname() or alive(self.pid)
+        """Return whether its process runs still; of another computer's nobody knows, and it counts as if.
+
+        A process that got the number of one that is gone began at another time.
+        """
+        if self.host != socket.gethostname():
+            return True
+        return alive(self.pid) and self.began in {0, began_at(self.pid)}
+
+
+def began_at(pid: int) -> int:
+    """Return when a process of this computer began, in ticks since the computer's start; 0 where nobody can tell."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as payload:  # noqa: PTH123 - of procfs, read at once
+            return int(payload.read().rpartition(")")[2].split()[19])
+    except (OSError, IndexError, ValueError):
+        return 0
 
 
 def failover_of(clock: ClockDocument | None) -> str:
@@ -52,16 +67,17 @@ def failover_of(clock: ClockDocument | None) -> str:
 
 
 @contextmanager
-def written(home: Path, timetable: Path, show: Show) -> Iterator[Show]:
+def written(home: Path, timetable: Path | None, show: Show) -> Iterator[Show]:
     """Return what shows a status by `show` and writes it for others, whole or not at all, until the context ends.
 
     What it returns raises OSError.
     """
     user, host, pid = getpass.getuser(), socket.gethostname(), os.getpid()
+    place, began = str(timetable.absolute()) if timetable is not None else "", began_at(pid)
 
     def show_and_write(status: ClockStatus) -> None:
         show(status)
-        payload = ClockDocument(user, host, pid, str(timetable.absolute()), status)
+        payload = ClockDocument(user, host, pid, place, status, began)
         write_private(home / CLOCK, json.dumps(asdict(payload)) + "\n")
 
     try:

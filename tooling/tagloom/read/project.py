@@ -73,8 +73,10 @@ priv_protocol: AES
 _GITIGNORE = f"""\
 # Passwords: remove this line once the file is encrypted.
 /{VAULT}
-# Paths of this computer.
+# Paths of this computer, and secrets of the service.
 /ansible.cfg
+/tagloom.service
+/tagloom.env
 # Running configurations, which contain the switches' secrets, and records of runs.
 /inventory/runs/
 /inventory/backups/

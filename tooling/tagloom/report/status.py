@@ -152,7 +152,10 @@ def _blind(look: Mapping[str, Any], now: float) -> str:
 
 def _clock(clock: Mapping[str, Any]) -> str:
     if not clock["at_work"]:
-        return f"tagloom run {clock['timetable']} is gone without being told to end ({clock['by']})"
+        what = " ".join(filter(None, ("tagloom run", clock["timetable"])))
+        return f"{what} is gone without being told to end ({clock['by']})"
+    if not clock["timetable"]:
+        return f"tagloom run without a timetable ({clock['by']})"
     settings = " + ".join(clock["settings"]) or "not known yet"
     why = ", for its load" if clock["raised"] else f", {count(clock['jobs'], 'job')} ask" if clock["jobs"] else ""
     why += ", paths woven for measured traffic" if clock["reweave"]["woven"] else ""
