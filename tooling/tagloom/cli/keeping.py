@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tagloom.operate.clock import LoadProbe, TimetableController
     from tagloom.operate.direct_push import DirectPush
     from tagloom.operate.repair_watch import RepairWatch
+    from tagloom.records.fabric import Fabric
     from tagloom.records.snmp import Address, Credentials, Raw, Wanted
     from tagloom.records.timetable import Timetable
 
