@@ -87,6 +87,7 @@ TAU = (
 NIGHT = "- {when: '0 20 * * 1-5', settings: s.json}\n- {when: '0 6 * * *', settings: all-on}\n"
 TIMETABLE = (
     f"timezone: Europe/Berlin\ndwell_seconds: 600\nchanges_a_day: 4\nreweave: auto\nreweave_gain: 0.3\nrules:\n{NIGHT}"
+    '- {when: "0 12 * * 6", off: [s0:g2, s1:g2]}\n'
 )
 POWER = (
     "powerconnect-5324: {base: 20.5, per_port: {10: 0.5, 100: 0.7, 1000: 1.1}, transceiver: 0.2, source: measured}\n"
@@ -263,7 +264,7 @@ def _clock() -> None:
 
 
 def _timetable() -> None:
-    table = read_timetable(Path("t.yml"))
+    table = read_timetable(Path("t.yml"), fabric=read_fabric(Path("b/fabric.yml")))
     due(table, 1.8e9)
     upcoming(table, 1.8e9, 8.0)
 

@@ -192,8 +192,9 @@ class TimetableController:
         Waking late is no matter: what should hold now is applied, not all that was missed. Once raises what failed.
         Raises PlanError where an operator's run is neither finished nor undone.
         """
-        self._journal.refuse_unfinished(self.fabric.name)
-        self._heed_journal(self.clock.now())
+        with contextlib.suppress(InputError):  # told at each look
+            self._journal.refuse_unfinished(self.fabric.name)
+            self._heed_journal(self.clock.now())
         if self.probe is not None and not (once and self._all_on_anyway()):
             self._look()
             if once:  # two readings make a rate
@@ -726,10 +727,14 @@ def _planned(
     protect: str,
 ) -> tuple[Build, Findings, dict[str, str]]:
     """Plan a fabric beside what runs, over the paths of a build that has its links, where that can be."""
-    planned = partial(plan, fabric, templates, previous=previous, regulated=regulated, protect=protect)
+    planned = partial(plan, fabric, templates, regulated=regulated, protect=protect)
     if kept is not None:
+        same = {"assignment": kept.assignment, "static_arp": kept.duplicates_allowed}
         with contextlib.suppress(PlanError, InputError):
-            return planned(keep=kept, assignment=kept.assignment, static_arp=kept.duplicates_allowed)
+            return planned(previous=previous, keep=kept, **same)  # type: ignore[arg-type]  # its own keywords
+    if previous is not None:
+        with contextlib.suppress(PlanError, InputError):
+            return planned(previous=previous)
     return planned()
 
 
