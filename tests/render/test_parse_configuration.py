@@ -348,6 +348,26 @@ def test_a_trunk_without_a_list_is_in_every_vlan_where_its_firmware_has_it_so(ca
     assert tagged_and_untagged(reading.state, 1)[:2] == (tagged, untagged)
 
 
+@pytest.mark.parametrize(
+    ("model", "said", "named"),
+    [
+        ("hpe-5130-24g-4sfp", "port hybrid vlan 10 tagged", True),
+        ("hpe-5130-24g-4sfp", "port trunk permit vlan 10", True),
+        ("hpe-5130-24g-4sfp", "port trunk permit vlan 10\nport link-type trunk", False),
+        ("huawei-s5731-s24t4x", "port hybrid tagged vlan 10", True),  # firmware before V200R005: hybrid by default
+        ("huawei-s5731-s24t4x", "port link-type hybrid\nport hybrid tagged vlan 10", False),
+        ("powerconnect-5548", "switchport general allowed vlan add 10", False),  # kept for when the mode is that
+    ],
+)
+def test_lines_of_another_link_type_are_named_where_a_port_keeps_none(model, said, named):
+    platform = load(model)
+    vlans = "vlan database\nvlan 10\nexit" if model.startswith("power") else "vlan 10\n#"
+    reading = read_text(platform, f"{vlans}\ninterface {platform.port_name(1)}\n{said}\n", "s0", [1])
+    assert [each.expected for each in reading.findings if "link type" in each.expected] == (
+        ["a port that says its link type"] * named
+    )
+
+
 def test_lines_for_general_mode_wait_at_a_port_that_is_sent_nothing_until_they_are_gone():
     said = "switchport general allowed vlan add 20 tagged"
     text = f"vlan database\nvlan 20\nexit\ninterface GigabitEthernet1\n{said}\nexit\n"

@@ -195,6 +195,7 @@ class Grammar:
     until a line says otherwise, `lists_by_adding` that a trunk's list may be printed by lines that add to it alone,
     `keeps_other_mode` that ports are access ports
     or trunks with a list of VLANs, and what is said of the mode that a port is not in is kept for when it is,
+    `forgets_other_modes` that a port keeps nothing of other modes than its own,
     `prints_other_modes` that a running-config says of ports what would hold were they access ports or trunks.
     `scheduled_reload` says how the switch is told to reload at a set time, None where nobody knows.
     """
@@ -228,6 +229,7 @@ class Grammar:
         through: bool | list[str] = self._data["blocks_fall_through"]
         self.falls_through = frozenset(() if through is False else through) if through is not True else None
         self.trunks_by_default: bool = self._data.get("trunks_by_default", False)
+        self.forgets_other_modes: bool = self._data.get("forgets_other_modes", False)
         self.lists_by_adding: bool = self._data.get("lists_by_adding", False)
         self.prints_other_modes: bool = self._data.get("prints_other_modes", False)
         self.changes_by_access: bool = self._data.get("modes_change_by_access", False)

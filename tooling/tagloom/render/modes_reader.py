@@ -36,6 +36,10 @@ _INSTANCE = re.compile(r"(rd|route-target|redistribute) ")  # what follows the l
 # What the lines break that a switch takes and that are findings all the same.
 _LISTED, _NOW = "a trunk with a list of its VLANs", "a line that holds now as it will when the port or a VLAN changes"
 _UNCHECKED, _DROPPED = "a port that takes frames of every sender", "a port that drops untagged frames"
+_TYPED, _UNTYPED = (
+    "a port that says its link type",
+    "is of another link type than the port's: say above it which that is",
+)
 _CUT = "a list that a terminal has cut: join it to the line above"
 # A list of VLANs that ends its line, and the rest of one that a terminal has cut: at a comma, a dash or in a number.
 _HEAD = "config-file-header"
@@ -404,6 +408,8 @@ class _Reader:
         ]
         later += [line for port, line in self._routing.items() if interpreter.routes(port)]
         later += [replace(each, answer=_WAITS, rule=_NOW) for mode, each in waiting if mode is PortMode.GENERAL]
+        if interpreter.grammar.forgets_other_modes:
+            self.unknown.extend(replace(each, answer=_UNTYPED, rule=_TYPED) for _, each in waiting)
         self.unknown.extend(
             line
             for port, line in sorted(self._hybrids.items())
@@ -425,7 +431,8 @@ class _Reader:
         kept = {line.number for mode, line in waiting if printed and mode is not PortMode.GENERAL}
         refused += tuple(line for _, line in waiting if line.number not in kept)
         if not self.straight or interpreter.grammar.shows_spanning_tree:  # else it was read as a switch would take it
-            unread = {line.number for line in (*unknown, *foreign)} - {line.number for line in never_taken} | kept
+            judged = {line.number for line in (*never_taken, *(line for _, line in waiting))}
+            unread = {line.number for line in (*unknown, *foreign)} - judged | kept
             said = ["" if number in self.quoted else line for number, line in enumerate(lines, start=1)]
             refused = _refused_when_pasted(self.platform, said, unread, state)
         refused += tuple(UnknownLine(number, "", line, _CUT) for number, line in cut)
