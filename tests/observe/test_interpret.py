@@ -121,6 +121,29 @@ def test_a_local_port_is_known_by_the_end_of_its_path():
     assert [each.port for each in found.neighbours] == [7]
 
 
+@pytest.mark.parametrize(
+    ("said", "bridge", "port", "doubtful"),
+    [
+        ({}, {}, 3, False),  # an ifIndex, as a rule
+        ({}, {3: 3}, 3, False),
+        ({}, {3: 5}, 3, True),  # the bridge's own number 3 is port 5
+        ({"lldpLocPortId": b"ether7"}, {3: 5}, 7, False),
+        ({"lldpLocPortId": b"7"}, {3: 5}, 7, False),
+        ({"lldpLocPortId": b"\2\x1e\xc9\0\0\7", "lldpLocPortDesc": b"ether5"}, {3: 5}, 5, False),
+        ({"lldpLocPortDesc": b"ether8"}, {3: 3}, 8, True),  # words of an operator, who may name the far end
+    ],
+)
+def test_a_local_port_without_an_id_is_a_complaint_where_its_readings_differ(said, bridge, port, doubtful):
+    rows = {oid: {} for oid in COLUMNS.values()}
+    rows[COLUMNS["ifName"]] = {(number,): f"ether{number}".encode() for number in range(1, 9)}
+    rows[COLUMNS["dot1dBasePortIfIndex"]] = {(number,): index for number, index in bridge.items()}
+    rows |= {COLUMNS[column]: {(3,): octets} for column, octets in said.items()}
+    rows[COLUMNS["lldpRemChassisId"]] = {(0, 3, 1): b"\2\x1e\xc9\0\0\1"}
+    found = interpret("s0", Raw(1.0, columns=rows), platforms.load("mikrotik-crs326-24g-2s"))
+    assert [each.port for each in found.neighbours] == [port]
+    assert any("no id for lldpRemLocalPortNum 3" in each for each in found.complaints) is doubtful
+
+
 def test_a_filtering_database_that_is_no_vlan_gets_the_ports_vlan():
     rows = {(*COLUMNS["dot1dBasePortIfIndex"], port): v2c.Integer32(port) for port in range(1, 25)}
     rows |= {(*COLUMNS["dot1qPvid"], 3): v2c.Gauge32(7)} | rows_of("dot1qTpFdb", [((0, 2, 30, 201, 0, 0, 1), 3, 3)])

@@ -226,6 +226,9 @@ no com2sec x default hunter22
 curl -d 'password=hunter22' https://host
 curl -H 'Authorization: hunter22' https://host
 sshpass -p'hunter22' ssh host
+snmpwalk -v 2c -chunter22 192.0.2.1
+snmpget -v 3 -u joe -Ahunter22 -Xhunter22 host sysName.0
+ipmitool -H host -U joe -Phunter22 power status
 mysql -u root -phunter22 db
 docker login -u joe -p hunter22 host
 ldapsearch -D cn=x -w hunter22

@@ -379,12 +379,13 @@ def _neighbours(reader: _Reader, ports: dict[int, int], platform: Platform) -> t
                 reader.complain("lldpRemManAddrTable: an index that is no address")
                 continue
             addresses.setdefault(index[:3], []).append(address)
+    bridge_ports = _bridge_ports(reader, ports)
     found: list[Neighbour] = []
     for index in reader.rows("lldpRemChassisId"):
         if len(index) != 3:
             reader.complain("lldpRemTable: an index that is no time, port and number")
             continue
-        here = _local_port(reader, index[1], ports, platform)
+        here = _local_port(reader, index[1], ports, bridge_ports, platform)
         if here is None:
             reader.complain(f"lldpLocPortTable: no port of the model at lldpRemLocalPortNum {index[1]}")
             continue
@@ -413,16 +414,28 @@ def _neighbours(reader: _Reader, ports: dict[int, int], platform: Platform) -> t
     return tuple(sorted(found, key=lambda each: (each.port, each.chassis)))
 
 
-def _local_port(reader: _Reader, number: int, ports: dict[int, int], platform: Platform) -> int | None:
-    """Return a local port by its id or description, which may be its name; else its number is an ifIndex, as usual."""
-    for column in ("lldpLocPortId", "lldpLocPortDesc"):
-        named = _words(reader.octets(column, (number,)) or b"")
-        found = port_at_path(platform, named)
-        if found is None and named.isdecimal():
-            found = ports.get(int(named))
-        if found is not None:
-            return found
-    return ports.get(number)
+def _local_port(
+    reader: _Reader, number: int, ports: dict[int, int], bridge: dict[int, int], platform: Platform
+) -> int | None:
+    """Return a local port by its id, else its description, else its number: an ifIndex as a rule, or the bridge's own.
+
+    An agent's id is its own. What only a description or the number says is a complaint where they disagree.
+    """
+    by_id, by_words = (
+        port_at_path(platform, named) or (ports.get(int(named)) if named.isdecimal() else None)
+        for named in (
+            _words(reader.octets(column, (number,)) or b"") for column in ("lldpLocPortId", "lldpLocPortDesc")
+        )
+    )
+    if by_id is not None:
+        return by_id
+    readings = {"description": by_words, "ifIndex": ports.get(number), "bridge port": bridge.get(number)}
+    said = {kind: port for kind, port in readings.items() if port is not None}
+    taken = next(iter(said.values()), None)
+    if len(set(said.values())) > 1 and list(said.values()).count(by_words) < 2:
+        shown = ", ".join(f"{platform.port_name(port)} by its {kind}" for kind, port in said.items())
+        reader.complain(f"lldpLocPortTable: no id for lldpRemLocalPortNum {number}: {shown}; the first is taken")
+    return taken
 
 
 def _local_chassis(reader: _Reader) -> str:

@@ -107,6 +107,7 @@ LINKS = _wanted(
     f"{_SYSTEM_NAMES} {' '.join(_CHASSIS)} dot1dBaseBridgeAddress",
     _NAMES,
     "ifOperStatus",
+    "dot1dBasePortIfIndex",
     _AGGREGATED,
     *_LLDP_TABLES,
 )

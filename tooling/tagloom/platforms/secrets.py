@@ -10,7 +10,7 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_interface
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 from tagloom.plain_text import printable
@@ -133,12 +133,21 @@ _SELF_EVIDENT = re.compile(
     r"|----BEGIN [\w -]{1,60}----(?P<pem>(?=.*\S).+?)(?=----+END |$)"
     r"|\bidentity=[\"']?\w{1,20}:\d:\w{1,300}:(?P<identity>[^\s\"'\\]{1,300})"
     r"|/bot(?P<bot>\d{1,20}:[\w-]{1,100})"
-    r"|\b(?:sshpass|mysql\w*)\b[^\n|;]{0,200}?\s-p(?P<attached>[^\s-]\S{0,200})|\s-U[ ]+\S{1,100}%(?P<share>\S{1,200})"
+    r"|\s-U[ ]+\S{1,100}%(?P<share>\S{1,200})"
     r"|\b(?:EAP|XAUTH)[ ]+(?P<quoted>[\"'][^\"'\n]{1,200}[\"'])"
     r"|:(?:local|global|set)[ ]+\w{0,40}(?:pw|pass|secret|key|token|psk)\w{0,40}[ ]+\\?[\"']?"
     r"(?P<variable>[^\s\"'\\;]{1,200})"
     r"|<(?:\w{1,40}:)?[\w-]{0,40}(?:password|passphrase|secret|key|community)[\w-]{0,40}>(?P<element>[^<]{1,400})<",
     re.DOTALL | re.IGNORECASE,
+)
+# Programs, and their options that a secret may be attached to.
+_ATTACHED = tuple(
+    (re.compile(program), re.compile(rf"(?:(?<=\s)|(?<=^))-[{options}](?P<attached>[^\s-]\S{{0,200}})"))
+    for program, options in (
+        (r"\b(?:sshpass|mysql\w*)\b", "p"),
+        (r"\bipmitool\b", "P"),
+        (r"\b(?:snmp(?:bulk)?(?:get|getnext|walk|set|status|table|trap|inform|df|test)|trapsess)\b", "cAX"),
+    )
 )
 # Lines in which a secret has a place and no word before it: how many words are shown from where this ends.
 _PLACES = tuple(
@@ -289,7 +298,8 @@ def _places(text: str) -> list[tuple[int, int]]:
 
 def _places_of(line: str, start: int, *, menu: bool = False) -> Iterator[tuple[int, int]]:
     """Find the secrets of one line that begins at `start`; `menu` says that it is of RouterOS's SNMP communities."""
-    for found in (*_SELF_EVIDENT.finditer(line), *_PIPED.finditer(line)):
+    attached = (option.finditer(line) for program, option in _ATTACHED if program.search(line))
+    for found in (*_SELF_EVIDENT.finditer(line), *_PIPED.finditer(line), *chain.from_iterable(attached)):
         at = found.lastgroup or 0
         yield start + found.start(at), start + found.end(at)
     words = [_Word(found[0], start + found.start()) for found in _WORD.finditer(line)]
