@@ -71,7 +71,11 @@ OTHERS = {  # more of them, as configurations print them
         "spanning-tree mst configuration",
     ],
     "comware": ["mdc Admin id 1", "ftth", "irf member 1 description leaf", "stp region-configuration", "nqa entry a b"],
-    "huawei": ["smart-upgrade web-prompt disable", "bfd", "remote-unit", "mac-address flapping detection"],
+    "huawei": [
+        *("smart-upgrade web-prompt disable", "bfd", "remote-unit", "mac-address flapping detection"),
+        *("wlan ac", "wlan", "web", "ddr isolation disable", "capwap unknown-unicast cir 0"),
+        "undo mac-address learning self-healing enable",
+    ],
     "routeros": ["/system routerboard settings set cpu-frequency=auto"],
 }
 BESIDE = {
@@ -79,7 +83,10 @@ BESIDE = {
     "os6": ["spanning-tree mst instance 1", "port-channel min-links 1", "hardware profile portmode 4x10g Fo1/1/1"],
     "eos": ["event-handler a", "schedule a interval 5 command reload", "hardware tcam"],
     "comware": ["irf member 1 renumber 2", "track 1 nqa entry a b", "openflow instance 1"],
-    "huawei": ["mac-address flapping action error-down", "bpdu enable", "stack slot 0 renumber 1"],
+    "huawei": [
+        *("mac-address flapping action error-down", "bpdu enable", "stack slot 0 renumber 1"),
+        *("mac-address learning disable", "undo mac-address learning", "wlan ac-global", "mpls"),
+    ],
     "routeros": ["/system routerboard settings set auto-upgrade=yes"],
 }
 
@@ -90,6 +97,14 @@ def test_what_services_and_the_one_tree_say_is_passed_over_and_what_stands_besid
     passed = {line: known.covers(line, "config") or known.opens(line) for line in OTHERS[name]}
     named = {line: not (known.covers(line, "config") or known.opens(line)) for line in BESIDE.get(name, ())}
     assert [line for line, is_right in (passed | named).items() if not is_right] == []
+
+
+def test_default_profiles_of_a_controller_of_radios_are_passed_over_and_others_are_named():
+    block = "wlan ac\n vap-profile name default\n {}\n ap-group name default\n#\n"
+    texts = (block.format(line) for line in ("ssid-profile name default", "service-vlan vlan-id 10"))
+    plain, bound = (read_text(load("huawei-s5731-s24t4x"), text, "s0", [1]) for text in texts)
+    assert (plain.unknown_lines, plain.findings) == ((), ())
+    assert "service-vlan vlan-id 10" in [line.text for line in bound.unknown_lines]
 
 
 REGIONS = {

@@ -487,6 +487,8 @@ def test_a_row_of_mpip_that_cannot_be_read_and_a_second_report_are_refused(torus
     assert "a row of mpiP's Aggregate Sent Message Size: Call Site Count" in refused(path, torus)
     path.write_text(text + text)
     assert "expected one report of mpiP, actual 2" in refused(path, torus)
+    path.write_text(text + MPIP_SIZES.format(share="Sent%"))
+    assert "expected Aggregate Sent Message Size once, as on line" in refused(path, torus)
 
 
 def test_paraprofs_summary_is_read_by_its_heading(tmp_path):

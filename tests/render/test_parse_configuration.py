@@ -368,6 +368,22 @@ def test_lines_of_another_link_type_are_named_where_a_port_keeps_none(model, sai
     )
 
 
+@pytest.mark.parametrize(
+    ("model", "lines"),
+    [
+        ("hpe-5130-24g-4sfp", ["vlan 2 to 4094", "port access vlan 4094", "port trunk pvid vlan 4094"]),
+        ("huawei-s5731-s24t4x", ["vlan batch 10 4094", "port default vlan 4094"]),
+    ],
+)
+def test_the_vlan_that_tagloom_keeps_for_ports_that_drop_frames_is_named_as_that(model, lines):
+    platform = load(model)
+    for line in lines:
+        text = line if line.startswith("vlan") else f"interface {platform.port_name(1)}\n{line}"
+        (finding,) = read_text(platform, f"{text}\n#\n", "s0", [1]).findings
+        assert finding.expected == "VLANs of other ids"
+        assert "4094 is the PVID" in finding.actual
+
+
 def test_lines_for_general_mode_wait_at_a_port_that_is_sent_nothing_until_they_are_gone():
     said = "switchport general allowed vlan add 20 tagged"
     text = f"vlan database\nvlan 20\nexit\ninterface GigabitEthernet1\n{said}\nexit\n"

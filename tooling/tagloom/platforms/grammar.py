@@ -14,7 +14,7 @@ from tagloom.platforms.family import families, family
 from tagloom.platforms.port_lists import NUMBERS, PortLists
 from tagloom.platforms.words import read_words
 from tagloom.records.change import Cell, Value
-from tagloom.records.switch_state import DISCARD_PVID, FlowControl, Frames, PortMode
+from tagloom.records.switch_state import DISCARD_PVID, MAX_VLAN, FlowControl, Frames, PortMode
 from tagloom.units import format_mac, format_ranges, parse_mac, parse_ranges
 
 if TYPE_CHECKING:
@@ -197,6 +197,7 @@ class Grammar:
     or trunks with a list of VLANs, and what is said of the mode that a port is not in is kept for when it is,
     `forgets_other_modes` that a port keeps nothing of other modes than its own,
     `prints_other_modes` that a running-config says of ports what would hold were they access ports or trunks.
+    `kept_id` is the VLAN that a switch could have and tagloom takes for the PVID by which ports drop frames (0 = none).
     `scheduled_reload` says how the switch is told to reload at a set time, None where nobody knows.
     """
 
@@ -238,6 +239,8 @@ class Grammar:
         self.promises_vlans: bool = self._data.get("promises_vlans", False)
         self.shows_spanning_tree: bool = self._data.get("shows_spanning_tree", False)
         self.keeps_other_mode: bool = self._data.get("keeps_other_mode", False)
+        last = int(self._data["discard_pvid"])
+        self.kept_id = last if platform.max_vlan_id < last <= MAX_VLAN else 0
         self._discard: str = str(self._data.get("discard_word", self._data["discard_pvid"]))
         self.name_length: int = self._data["name_length"]
         said: dict[str, Any] = self._data.get("session", {})

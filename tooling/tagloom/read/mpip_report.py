@@ -174,12 +174,16 @@ def _rows(path: Path, lines: list[str], found: Cells) -> list[_Row]:
     """Return the rows of the sections that are read; units and headings that are unknown are findings."""
     rows: list[_Row] = []
     section, columns = "", tuple[str, ...]()
+    first: dict[str, int] = {}  # the line of each section
     for at, line in enumerate(lines, start=1):
         cells = line.split()
         if line.startswith("@---"):
             title = _TITLE.match(line)
             section, columns = title[1] if title is not None and title[1] in _SECTIONS else "", ()
-            if title is not None and section and title[2] != _SECTIONS[section][0]:
+            if section and first.setdefault(section, at) != at:
+                found.findings.append(Finding(f"{path}:{at}", f"{section} once, as on line {first[section]}", "twice"))
+                section = ""
+            elif title is not None and section and title[2] != _SECTIONS[section][0]:
                 found.findings.append(Finding(f"{path}:{at}", f"{section} in {_SECTIONS[section][0]}", shown(line)))
                 section = ""
         elif line.startswith("@ "):

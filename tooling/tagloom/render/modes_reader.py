@@ -12,7 +12,7 @@ from tagloom.platforms.factory import factory
 from tagloom.platforms.grammar import CONFIG, Context, Grammar
 from tagloom.platforms.harmless import harmless
 from tagloom.platforms.interpreter import Interpreter, Outcome, OutcomeKind
-from tagloom.records.switch_state import DEFAULT_VLAN, DISCARD_PVID, PortMode
+from tagloom.records.switch_state import DEFAULT_VLAN, DISCARD_PVID, MAX_VLAN, PortMode
 from tagloom.render.console_text import NOISE, PROMPT
 from tagloom.render.parsed import Parsed, UnknownLine
 from tagloom.units import format_ranges, parse_ranges
@@ -36,6 +36,10 @@ _INSTANCE = re.compile(r"(rd|route-target|redistribute) ")  # what follows the l
 # What the lines break that a switch takes and that are findings all the same.
 _LISTED, _NOW = "a trunk with a list of its VLANs", "a line that holds now as it will when the port or a VLAN changes"
 _UNCHECKED, _DROPPED = "a port that takes frames of every sender", "a port that drops untagged frames"
+_OTHER_ID, _KEPT_ID = (
+    "VLANs of other ids",
+    "{} is the PVID by which tagloom has ports drop untagged frames, and can be no VLAN",
+)
 _TYPED, _UNTYPED = (
     "a port that says its link type",
     "is of another link type than the port's: say above it which that is",
@@ -45,6 +49,7 @@ _CUT = "a list that a terminal has cut: join it to the line above"
 _HEAD = "config-file-header"
 _OWN_NAME = re.compile(r"(?=\S*[\d._-])[A-Za-z][\w.-]{0,62}")
 _LIST = re.compile(r"(?:switchport|vlan|no vlan) (?:[a-z -]* )?(?P<list>[\d,-]+)")
+_VLAN_LIST, _NUMBERS = re.compile(r"\bvlan(?: batch)? "), re.compile(r"(?<!\S)(\d{1,4})(?: to (\d{1,4}))?(?!\S)")
 _REST = re.compile(r"(?P<list>[\d,-]+)(?: (?:un)?tagged)?")
 
 
@@ -86,6 +91,12 @@ def _goes_on(begun: str, rest: str) -> bool:
 def _list_of(line: str) -> str:
     found = _LIST.fullmatch(line)
     return found["list"] if found else ""
+
+
+def _numbers_of(line: str) -> set[int]:
+    """Return the numbers of a line's lists, ranges in full."""
+    ends = [(int(low), int(high or low)) for low, high in _NUMBERS.findall(line)]
+    return {number for low, high in ends if high <= MAX_VLAN for number in range(low, high + 1)}
 
 
 def _ascends(text: str) -> bool:
@@ -226,6 +237,9 @@ class _Reader:
                 self.unknown.append(replace(trouble, block=""))
         elif outcome.kind is OutcomeKind.REJECTED:
             self._note_open_trunks(number, line)
+            kept = interpreter.grammar.kept_id
+            if kept and _VLAN_LIST.search(line) and kept in _numbers_of(line):
+                trouble = replace(trouble, answer=_KEPT_ID.format(kept), rule=_OTHER_ID)
             self.refused.append((at, trouble))
         elif not NOISE.match(line) and (at is not CONFIG or f"{line} ".startswith(self._owned)):
             self.unknown.append(trouble)
