@@ -432,7 +432,8 @@ def _local_port(
     readings = {"description": by_words, "ifIndex": ports.get(number), "bridge port": bridge.get(number)}
     said = {kind: port for kind, port in readings.items() if port is not None}
     taken = next(iter(said.values()), None)
-    if len(set(said.values())) > 1 and list(said.values()).count(by_words) < 2:
+    agrees = by_words is not None and by_words in {ports.get(number), bridge.get(number)}
+    if len(set(said.values())) > 1 and not agrees:
         shown = ", ".join(f"{platform.port_name(port)} by its {kind}" for kind, port in said.items())
         reader.complain(f"lldpLocPortTable: no id for lldpRemLocalPortNum {number}: {shown}; the first is taken")
     return taken
