@@ -107,7 +107,7 @@ def test_addresses_that_come_and_go_are_a_proven_rollout_without_a_lost_frame(as
     before, _, _ = planned(fabric, assignment=assignment)
     target, proof, _ = planned(new, assignment=assignment, keep=before)
     assert proof.proven
-    assert FabricPair(fabric, new).difference == "1 address changes"
+    assert FabricPair(fabric, new).difference == "1 address changed"
     rollout = rollout_between(before, target)
     stay = tuple(
         replace(host, mac=macs[0], also=macs[1:])

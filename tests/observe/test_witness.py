@@ -60,7 +60,7 @@ def test_a_switch_that_runs_the_state_has_no_finding(compare):
         ),
         (
             lambda e: e.set_entry(101, 0xFFFF_FFFF_FFFF, []),
-            "s0: ff:ff:ff:ff:ff:ff in VLAN 101: expected g1-3, actual no static entry over SNMP",
+            "s0: ff:ff:ff:ff:ff:ff in VLAN 101: expected g1 to g3, actual no static entry over SNMP",
         ),
         (
             lambda e: e.set_entry(102, 0x0200_0000_0007, [1]),

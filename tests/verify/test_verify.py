@@ -76,7 +76,7 @@ def test_a_host_port_without_pvid_sends_nothing(torus):
     _, state = planned(torus)
     proof = verify(torus, edited(state, "s5", lambda e: e.set_pvid(9, 0)))
     assert proof.unreachable_pairs == 15
-    assert "dropped on entering s5 port 9" in str(proof.findings[0])
+    assert "dropped on entering s5:swp9" in str(proof.findings[0])
 
 
 def test_a_missing_static_entry_floods_and_is_off_path_though_reachable(torus):

@@ -23,6 +23,7 @@ from tagloom.regulate.settings_file import to_json, with_links_off
 from tagloom.report import terminal
 from tagloom.report.change_summary import summary_lines, switch_change
 from tagloom.storage.outputs import in_the_way, write_output
+from tagloom.units import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -111,7 +112,8 @@ def run(
     pipeline.write_build(build, proof, texts, home / "build", summary=summary, force=force)
     demo.payload["plan"] = summary
     stage.detail(*terminal.plan_lines(fabric, summary), *terminal.proof_lines(proof, len(fabric.hosts)))
-    figure = f"{summary['average_hops']:.1f} switches on a path, at most {proof.fdb_entries_max} entries in a switch"
+    entries = number_of(proof.fdb_entries_max, "entry")
+    figure = f"{summary['average_hops']:.1f} switches on a path, at most {entries} in a switch"
     stage.say(*_indent([f"{terminal.count(summary['vlans'], 'VLAN')}, {figure}"]))
     stage.say(demo.check("all host pairs connected, no storm, no deadlock", *_proven(proof)))
     stage.say(f"wrote     {home / 'build'}/ ({terminal.count(len(texts), 'configuration')}, plan.json)")

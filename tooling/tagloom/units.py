@@ -158,3 +158,16 @@ def clock_time(at: float, now: float) -> str:
     """
     then, today = datetime.fromtimestamp(at, UTC).astimezone(), datetime.fromtimestamp(now, UTC).astimezone()
     return f"{then:%H:%M:%S}" if then.date() == today.date() else f"{then:%Y-%m-%d %H:%M:%S}"
+
+
+def number_of(number: int, noun: str) -> str:
+    """Return a number of things in words.
+
+    >>> number_of(1, "link"), number_of(64, "switch"), number_of(2, "static entry")
+    ('1 link', '64 switches', '2 static entries')
+    """
+    if number == 1:
+        return f"1 {noun}"
+    if noun.endswith("y"):
+        return f"{number:,} {noun[:-1]}ies"
+    return f"{number:,} {noun}{'es' if noun.endswith(('s', 'ch', 'sh', 'x')) else 's'}"

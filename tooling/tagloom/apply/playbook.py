@@ -41,6 +41,7 @@ _REFUSED = re.compile(
 )
 _FINDING = re.compile(r"(.+?): expected (.+), actual (.*)")
 # Ansible's words for a vault without its password, and with another.
+_NO_HOST = re.compile("no hosts to target|Could not match supplied host pattern")
 _VAULT = re.compile(r"(?P<other>Decryption failed)|no vault secrets found")
 
 
@@ -252,6 +253,8 @@ class Ansible:
         if locked := _VAULT.search(trouble):
             rule = "the password of its vault (--ask-vault-pass, --vault-password-file or ANSIBLE_VAULT_PASSWORD_FILE)"
             return (Finding(str(self.site.inventory), rule, "another" if locked["other"] else "none"),)
+        if self.limit and _NO_HOST.search(trouble):
+            return (Finding("--limit", f"a switch or a group of {self.site.inventory}", self.limit),)
         where = str(self.site.inventory) + (f", limit {self.limit!r}" if self.limit else "")
         return (Finding(where, "an inventory with switches to reach", trouble),)
 

@@ -11,7 +11,7 @@ from tagloom.errors import Finding, UnwritableError
 from tagloom.records.change import Cell, Change, difference
 from tagloom.records.ownership import conflicts, leaves_vlan_1, left_unnamed, lockout, overlay
 from tagloom.records.switch_state import FlowControl, Frames, Membership, PortMode
-from tagloom.units import format_mac
+from tagloom.units import format_mac, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -127,7 +127,7 @@ def configure_switch(  # noqa: PLR0913 - what the switch must hold before, what 
             found, _ = language.parse(connection.running_configuration())
             if found != wanted:
                 missed = _cells(switch, language, difference(wanted, found))
-                error = f"accepted every line, but {len(missed)} cells differ: {missed[0]}; not saved"
+                error = f"accepted every line, but {number_of(len(missed), 'cell')} differ: {missed[0]}; not saved"
                 session.note(error=error, findings=missed, fault=Fault.DEVICE)
                 return
         if changes or unsaved:

@@ -26,6 +26,7 @@ from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO, Screen
 from tagloom.cli.words import Commands, Parser, snmp_words
 from tagloom.errors import Finding, TagloomError
 from tagloom.storage.outputs import check_outputs, record_shown, were_shown
+from tagloom.units import number_of
 
 if TYPE_CHECKING:
     import argparse
@@ -70,7 +71,7 @@ def _learn(args: argparse.Namespace, screen: Screen) -> int:
         if source != "ssh":
             settings = snmp_settings_of(args, args.inventory or LAB)
             agents, ask = settings.agents(file.fabric), stack.enter_context(snmp_reader(args, settings)).ask
-        stack.enter_context(screen.waiting(f"reading {len(file.fabric.live)} switches"))
+        stack.enter_context(screen.waiting(f"reading {number_of(len(file.fabric.live), 'switch')}"))
         changes = learn(file.fabric, agents, ask, pages=pages, **take)
     return _end(args, screen, file, changes, "SSH" if source == "ssh" else "SNMP", learned=True)
 
@@ -169,7 +170,7 @@ class _Watch:
 
         before: object = None
         for reading in itertools.count(1):
-            with screen.waiting(f"reading addresses of {len(self._file.fabric.hosts)} hosts"):
+            with screen.waiting(f"reading addresses of {number_of(len(self._file.fabric.hosts), 'host')}"):
                 changes = read()
             seen = changes.to_write(change=True)
             if (seen and seen == before) or reading == args.count or screen.unheard:

@@ -11,7 +11,7 @@ from tagloom.cli.inputs import Findings, inventory_words, logins_of, site_of, sn
 from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO, Screen
 from tagloom.cli.words import Commands, snmp_words
 from tagloom.storage.outputs import write_output
-from tagloom.units import joined_address
+from tagloom.units import joined_address, number_of
 
 if TYPE_CHECKING:
     import argparse
@@ -46,7 +46,7 @@ def _adopt(args: argparse.Namespace, screen: Screen) -> int:
 
         return read_configurations(models, known)
 
-    with snmp_reader(args, settings) as snmp, screen.waiting(f"reading {len(known)} switches"):
+    with snmp_reader(args, settings) as snmp, screen.waiting(f"reading {number_of(len(known), 'switch')}"):
         network = adopt(
             args.name,
             settings.agents_of(addresses),

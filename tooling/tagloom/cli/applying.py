@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from tagloom.apply.journal import Run
-    from tagloom.apply.outcomes import Outcomes
+    from tagloom.apply.outcomes import Outcome, Outcomes
     from tagloom.apply.playbook import Ansible
     from tagloom.apply.site import Site
     from tagloom.operate.apply import ApplyOptions
@@ -125,7 +125,7 @@ def _apply_proven(
     wanted = [n for n in names if not args.limit or n in args.limit.replace(":", ",").split(",")]
 
     @contextmanager
-    def phase(what: str, waves: int) -> Iterator[Callable[[object], None]]:
+    def phase(what: str, waves: int) -> Iterator[Callable[[Outcome], None]]:
         with screen.progress(what) as note:
             yield counting(note, len(wanted) * waves)
 

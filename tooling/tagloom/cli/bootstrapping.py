@@ -15,7 +15,7 @@ from tagloom.cli.inputs import Findings, folder_of, inventory_of, logins_of, sit
 from tagloom.cli.screen import GOOD
 from tagloom.cli.vault import add_vault_words
 from tagloom.errors import DeviceError, Finding, InputError
-from tagloom.units import split_address
+from tagloom.units import number_of, split_address
 
 if TYPE_CHECKING:
     import argparse
@@ -90,7 +90,9 @@ def _bootstrap(args: argparse.Namespace, screen: Screen) -> int:
     for path, text in pages.items():
         _write(path, text, args)
     write_output(labels, labels_html(fabric), force=args.force)
-    screen.say(f"wrote     {args.output}/: {len(lines)} files to paste at serial consoles, labels.html to print")
+    screen.say(
+        f"wrote     {args.output}/: {number_of(len(lines), 'file')} to paste at serial consoles, labels.html to print"
+    )
     left_out = [] if args.switch else [switch for switch in fabric.live if switch.name not in contacts]
     if left_out:
         names, models = (
@@ -335,7 +337,7 @@ def _type(
     platform = platforms.of(switch)
     known_hosts = known_hosts_of(access, inventory)
     name_console(args, screen, switch.name)
-    with screen.waiting(f"typing {len(lines)} lines"):
+    with screen.waiting(f"typing {number_of(len(lines), 'line')}"):
         with console_of(args, switch, access) as line:
             typed_lines(args, switch.name).type(line, lines)
         key = host_keys.fetch(switch.name, access.host, access.port, SERVER_SECONDS)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Collection, Mapping, Sequence
 
+    from tagloom.apply.outcomes import Outcome
+    from tagloom.cli.screen import Progress
     from tagloom.operate.link_watch import SeesUp
     from tagloom.read.windows import MaintenanceWindows
     from tagloom.records.fabric import Fabric
@@ -275,14 +277,20 @@ def check_snmp_limits(args: argparse.Namespace) -> None:
         raise InputError(low)
 
 
-def counting(note: Callable[[int, int], None], of: int | None) -> Callable[[object], None]:
+def counting(note: Progress, of: int | None) -> Callable[[Outcome], None]:
     """Count outcomes as they come, of as many as there will be, where that is known.
 
     Where more come, such as of waves that are found on the way, it is one round of as many after the other.
     """
     done = itertools.count(1)
     note(0, of or 1)
-    return lambda _outcome: note(at := next(done), -(-at // of) * of if of else at)
+
+    def count(outcome: Outcome) -> None:
+        at = next(done)
+        note.failed = note.failed or outcome.failed
+        note(at, -(-at // of) * of if of else at)
+
+    return count
 
 
 def site_of(args: argparse.Namespace) -> Any:

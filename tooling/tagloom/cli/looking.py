@@ -20,6 +20,7 @@ from tagloom.cli.inputs import (
 from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO
 from tagloom.cli.words import Parser, snmp_words
 from tagloom.errors import Finding, InputError, nearest
+from tagloom.units import number_of
 
 if TYPE_CHECKING:
     import argparse
@@ -119,7 +120,7 @@ def _status(args: argparse.Namespace, screen: Screen) -> int:
     assert fabric is not None and known is not None  # noqa: S101, PT018 - else there are findings
     seen = None
     if agents is not None:
-        with snmp_reader(args, settings) as snmp, screen.waiting(f"reading {len(fabric.live)} switches"):
+        with snmp_reader(args, settings) as snmp, screen.waiting(f"reading {number_of(len(fabric.live), 'switch')}"):
             seen = status.look(known, fabric, lambda every: _poll(every, agents, settings, snmp.ask), site)
     words = status.next_words(known, seen or status.Look())
     again = f"tagloom {words}{inventory_words(args)}" if words else ""
@@ -152,7 +153,7 @@ def _backup(args: argparse.Namespace, screen: Screen) -> int:
         wrong.of(lambda: check_repository(home, names, os.environ))
     wrong.end()
     assert fabric is not None and home is not None  # noqa: S101, PT018 - else there are findings
-    with screen.waiting(f"reading {len(fabric.live)} switches"):
+    with screen.waiting(f"reading {number_of(len(fabric.live), 'switch')}"):
         done = back_up(fabric, site, home, git=args.git, secrets=args.secrets)
     payload = done.to_json()
     screen.say(*backup_lines(payload))

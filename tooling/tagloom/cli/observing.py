@@ -21,6 +21,7 @@ from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO, Screen
 from tagloom.cli.words import Commands, snmp_words
 from tagloom.errors import Finding
 from tagloom.storage.outputs import write_output
+from tagloom.units import number_of
 
 if TYPE_CHECKING:
     import argparse
@@ -65,7 +66,7 @@ def _observe(args: argparse.Namespace, screen: Screen) -> int:
             with interrupts.unwrapped():
                 while True:
                     began = time.monotonic()
-                    with screen.waiting(f"reading {len(fabric.live)} switches"):
+                    with screen.waiting(f"reading {number_of(len(fabric.live), 'switch')}"):
                         seen = observe.observe_all(fabric, agents, snmp.ask)
                         witnesses = [(build.fabric, build.state)] if build else []
                         if args.running:

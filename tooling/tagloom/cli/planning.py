@@ -154,7 +154,7 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
         hosts = pipeline.host_pages(build, teach=args.learning, sleeping=sleeping)
         if proof.proven:
             pipeline.write_build(build, proof, texts, args.output, hosts=hosts, summary=summary, force=args.force)
-    screen.say(*terminal.plan_lines(fabric, summary, "bytes" if traffic is not None else "host pairs"))
+    screen.say(*terminal.plan_lines(fabric, summary, "byte" if traffic is not None else "host pair"))
     screen.say(*(line for remark in follows.remarks for line in terminal.row("previous", remark)))
     screen.say(*(terminal.row("cut off", f"{', '.join(gone)}: their switch is off") if gone else ()))
     screen.say(*losses.failover_lines(summary, verbose=args.verbose))

@@ -12,6 +12,7 @@ from tagloom.cli.inputs import LAB, Findings, site_of
 from tagloom.cli.screen import DEVICE_FAILED, GOOD
 from tagloom.cli.vault import add_vault_words
 from tagloom.errors import DeviceError, Finding, InputError
+from tagloom.units import number_of
 
 if TYPE_CHECKING:
     import argparse
@@ -72,9 +73,9 @@ def _record(args: argparse.Namespace, screen: Screen) -> int:
     refuted = [each for each in [*by_verdict[REFUTED], *first] if each["verdict"] == REFUTED]
     screen.say(
         f"recorded  {len(transcript.pages)} pages: {transcript.model}, firmware {transcript.firmware or 'not said'}",
-        f"settled   of {len(verdicts)} lines marked likely: "
+        f"settled   of {number_of(len(verdicts), 'line')} marked likely: "
         + ", ".join(f"{len(found)} {what}" for what, found in by_verdict.items()),
-        f"login     of {len(first)} lines of a first login: {', '.join(counts)}",
+        f"login     of {number_of(len(first), 'line')} of a first login: {', '.join(counts)}",
         *(f"refuted   {each['words']}: {each['why']}" for each in refuted),
         *(f"not asked {context}: {why}" for context, why in recorder.not_asked.items()),
         f"wrote     {args.output}: no secrets, names or addresses; read it, then send it with a report",

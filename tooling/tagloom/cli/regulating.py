@@ -24,6 +24,7 @@ from tagloom.cli.screen import GOOD, Screen
 from tagloom.cli.words import Commands, routing_words
 from tagloom.errors import Finding, InputError
 from tagloom.storage.outputs import check_outputs, write_output
+from tagloom.units import number_of
 
 if TYPE_CHECKING:
     import argparse
@@ -161,7 +162,7 @@ def _timetable(args: argparse.Namespace, screen: Screen) -> int:
     screen.say(*clock.day_lines(payload))
     if args.output is not None:
         screen.say(
-            f"wrote     {args.output} and {len(files) - 1} settings files beside it",
+            f"wrote     {args.output} and {number_of(len(files) - 1, 'settings file')} beside it",
             f"next      tagloom run {args.output} -i INVENTORY --check",
         )
     screen.answer({**payload, "wrote": str(args.output or "")})

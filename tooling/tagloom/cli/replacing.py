@@ -33,6 +33,7 @@ from tagloom.cli.inputs import LAB, Findings, add_window_option, inventory_words
 from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO, Screen
 from tagloom.cli.vault import add_vault_words
 from tagloom.errors import DeviceError, Finding, InputError, PlanError
+from tagloom.units import number_of
 
 if TYPE_CHECKING:
     import argparse
@@ -204,7 +205,9 @@ def _look(args: argparse.Namespace, screen: Screen, box: _Box, directory: Path, 
         others = tuple(each for each in others if not each.actual.startswith(f"username {access.user} "))
     box.holds = (*cells, *others) if box.line is not None else cells
     box.said |= {"factory": not box.holds, "holds": [finding.to_json() for finding in box.holds]}
-    what = "as from the factory" if not box.holds else f"not as from the factory, in {len(box.holds)} places:"
+    what = (
+        "as from the factory" if not box.holds else f"not as from the factory, in {number_of(len(box.holds), 'place')}:"
+    )
     screen.say(f"box       {name} {what}", *(f"          {finding}" for finding in box.holds[:_SHOWN]))
 
 
@@ -312,7 +315,7 @@ def _ends(ports: Mapping[str, Collection[str]]) -> str:
 def _end_early(args: argparse.Namespace, screen: Screen, payload: dict[str, Any], lines: int, status: int) -> None:
     """Answer where the box cannot be joined yet: it has no login, or its key is not enrolled by --check."""
     if status == GOOD:
-        first = f"type {lines} lines at the console, " if payload["over"] == "console" else ""
+        first = f"type {number_of(lines, 'line')} at the console, " if payload["over"] == "console" else ""
         screen.say(f"then      {first}enrol the host key, configure and join {payload['switch']}")
         words = [f"tagloom replace {payload['switch']}{inventory_words(args)}"]
         payload["next"] = " ".join([*words, "(the same, without --check)"])
@@ -347,7 +350,7 @@ def _let_in(
 
     name, access = box.switch.name, box.access
     if box.line is not None:
-        with screen.waiting(f"typing {len(lines)} lines"):
+        with screen.waiting(f"typing {number_of(len(lines), 'line')}"):
             typed_lines(args, name).type(box.line, lines)
     key = host_keys.fetch(name, access.host, access.port, SERVER_SECONDS)
     new = host_keys.enrol(box.known_hosts, access.host, access.port, key, instead=args.new_key)

@@ -57,6 +57,19 @@ def silence(name: str) -> None:
     setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - until the process ends
 
 
+class Progress:
+    """How far something is: `done` of as many as there seem to be, `of`, and whether it `failed` at some of them."""
+
+    def __init__(self, show: Callable[[int, int], None]) -> None:
+        self._show = show
+        self.done, self.of, self.failed = 0, 0, False
+
+    def __call__(self, done: int, of: int) -> None:
+        """Note how far it is."""
+        self.done, self.of = done, of
+        self._show(done, of)
+
+
 class Screen:
     """Print answers on standard output, remarks and progress on standard error."""
 
@@ -110,30 +123,44 @@ class Screen:
         return None
 
     @contextmanager
-    def progress(self, what: str) -> Iterator[Callable[[int, int], None]]:
-        """Show how far something is: a bar on a terminal, a line now and then elsewhere, and one at its end."""
+    def progress(self, what: str) -> Iterator[Progress]:
+        """Show how far something is: a bar on a terminal, a line now and then elsewhere, and one at its end.
+
+        How many there will be is an estimate, such as of switches that waves change: a good end is as many as came.
+        """
         if self.plain or not sys.stderr.isatty():
             self._spoken = time.monotonic()
-            reached, shown = 0, -1
+            shown = -1
 
-            def note(done: int, of: int) -> None:
-                nonlocal reached, shown
-                reached = done
+            def show(done: int, of: int) -> None:
+                nonlocal shown
                 if time.monotonic() - self._spoken > REMARK_SECONDS:
                     self._spoken, shown = time.monotonic(), done
                     self.remark(f"{what}: {done} of {of}")
 
-            yield note
-            if 0 <= shown < reached:
-                self.remark(f"{what}: {reached} of {reached}")
+            note = Progress(show)
+            try:
+                yield note
+            except BaseException:
+                note.failed = True
+                raise
+            finally:
+                if shown >= 0 and note.failed:
+                    self.remark(f"{what}: {note.done} of {note.of}, ended early")
+                elif 0 <= shown < note.done or 0 <= shown < note.of:
+                    self.remark(f"{what}: {note.done} of {note.done}")
             return
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
 
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task(printable(what), total=None)
-            yield lambda done, of: bar.update(task, completed=done, total=of)
+            note = Progress(lambda done, of: bar.update(task, completed=done, total=of))
+            yield note
+            if note.done and not note.failed:
+                bar.update(task, completed=note.done, total=note.done, refresh=True)
 
     @contextmanager
     def waiting(self, what: str) -> Iterator[None]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tagloom import platforms
 from tagloom.errors import Finding
 from tagloom.records.switch_state import DEFAULT_VLAN, Membership
-from tagloom.units import format_mac, format_ranges
+from tagloom.units import format_mac
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -68,10 +68,10 @@ def _switch(
                 where = f"{switch}: {names[port - 1]} PVID"
                 yield Finding(where, str(state.pvid[port - 1]), f"{'none' if pvid is None else pvid} {vlans.seen_on}")
     if vlans.entries is not None:
-        yield from _entries(switch, state, vlans, set(owned))
+        yield from _entries(switch, state, vlans, set(owned), names)
 
 
-def _entries(switch: str, state: SwitchState, vlans: Vlans, owned: set[int]) -> Iterator[Finding]:
+def _entries(switch: str, state: SwitchState, vlans: Vlans, owned: set[int], names: Sequence[str]) -> Iterator[Finding]:
     shown = vlans.entries or {}
     wanted: dict[tuple[int, int], tuple[int, ...]] = {}
     rows = zip(state.entry_vlan.tolist(), state.entry_mac.tolist(), state.entry_port.tolist(), strict=True)
@@ -81,8 +81,17 @@ def _entries(switch: str, state: SwitchState, vlans: Vlans, owned: set[int]) -> 
     for key in sorted(wanted.keys() | {key for key in shown if key[0] in owned}):
         if wanted.get(key) != shown.get(key):
             where = f"{switch}: {format_mac(key[1])} in VLAN {key[0]}"
-            yield Finding(where, _ports(wanted.get(key)), f"{_ports(shown.get(key))} {vlans.seen_on}")
+            there, here = (_ports(ports.get(key), names) for ports in (wanted, shown))
+            yield Finding(where, there, f"{here} {vlans.seen_on}")
 
 
-def _ports(ports: tuple[int, ...] | None) -> str:
-    return f"g{format_ranges(list(ports))}" if ports else "no static entry"
+def _ports(ports: tuple[int, ...] | None, names: Sequence[str]) -> str:
+    """Name ports as the switch spells them, runs of them by their ends."""
+    runs: list[list[int]] = []
+    for port in sorted(ports or ()):
+        if runs and runs[-1][-1] == port - 1:
+            runs[-1].append(port)
+        else:
+            runs.append([port])
+    ends = (names[run[0] - 1] + (f" to {names[run[-1] - 1]}" if len(run) > 1 else "") for run in runs)
+    return ", ".join(ends) or "no static entry"

@@ -19,6 +19,7 @@ from tagloom.records.fabric import Host
 from tagloom.records.network import ActiveTree, AdoptedNetwork
 from tagloom.render import parse, port_descriptions
 from tagloom.rollout import settled
+from tagloom.units import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -108,7 +109,7 @@ def fabric_text(network: AdoptedNetwork) -> str:
     lines += [f"# {where}: {waiting}." for where in network.edge.silent]
     for vlan in network.foreign:
         ports = ", ".join(vlan.ports) or "no port"
-        lines.append(f"# VLAN {vlan.vlan} stays as it is: {ports}; on {vlan.links} links.")
+        lines.append(f"# VLAN {vlan.vlan} stays as it is: {ports}; on {number_of(vlan.links, 'link')}.")
     return "\n".join(lines) + "\n" + format_fabric(network.fabric)
 
 

@@ -35,6 +35,7 @@ from tagloom.render import render
 from tagloom.rollout import finish, leads_from
 from tagloom.rollout.choose import SESSION_SECONDS
 from tagloom.rollout.pruning import pruned_names, refuse_harm_to_others, unless_assumed
+from tagloom.units import number_of
 from tagloom.verify import Plan, verify
 
 if TYPE_CHECKING:
@@ -816,7 +817,9 @@ def _undo(
     reached = [switch.name for switch in sequence.fabric.live if switch.name not in lost]
     back = context.push(undo, way, limit=reached, on_progress=on_progress)
     remark = (
-        f"wave {number} was undone on {len(back.changed)} switches" if back.good else f"undoing wave {number} failed"
+        f"wave {number} was undone on {number_of(len(back.changed), 'switch')}"
+        if back.good
+        else f"undoing wave {number} failed"
     )
     remark += f"; {', '.join(lost)} could not be reached" if lost else ""
     together = (*outcomes.outcomes, *(o for o in back.outcomes if o.failed))

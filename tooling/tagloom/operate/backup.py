@@ -16,6 +16,7 @@ from tagloom.apply.reading import read_each
 from tagloom.errors import TagloomError
 from tagloom.platforms.secrets import scrub
 from tagloom.storage.repository import commit
+from tagloom.units import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -103,7 +104,11 @@ class DailyBackups:
             self.tell(now, f"backup failed: {error}")
             return
         failed = "".join(f"; {name} could not be read: {said}" for name, said in done.failed.items())
-        kept = f"kept {len(done.switches)} configurations in {done.directory}" if done.directory else "kept none"
+        kept = (
+            f"kept {number_of(len(done.switches), 'configuration')} in {done.directory}"
+            if done.directory
+            else "kept none"
+        )
         self.tell(now, f"backup: {kept}, {len(done.changed)} changed{failed}")
 
 
@@ -152,4 +157,4 @@ def _message(changed: Sequence[str]) -> str:
     """Return a commit's message: the switches that changed, on one line where they are few."""
     if len(changed) <= 8:  # names that a subject has room for
         return f"Back up {', '.join(changed)}"
-    return f"Back up {len(changed)} switches\n\n{', '.join(changed)}"
+    return f"Back up {number_of(len(changed), 'switch')}\n\n{', '.join(changed)}"

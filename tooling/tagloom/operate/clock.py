@@ -32,6 +32,7 @@ from tagloom.regulate.reweave import rewoven
 from tagloom.regulate.settings_file import RegulateResult, read_settings
 from tagloom.regulate.timetable_watch import changed, decide
 from tagloom.render import host_pages
+from tagloom.units import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -449,7 +450,7 @@ class TimetableController:
         before = (
             self._lost_speed_steps(self._standing.settings) if self._standing.settings else frozenset[tuple[int, int]]()
         )
-        count = f"{len(off)} of {len(self.fabric.links)} links off"
+        count = f"{len(off)} of {number_of(len(self.fabric.links), 'link')} off"
         if slower := {link for link, _ in lacks} - off:
             count += f", {len(slower)} slowed"
         lowered = bool(lacks - before) and not before - lacks and bool(self._standing.settings)
@@ -473,7 +474,7 @@ class TimetableController:
         self._retry_seconds, self._retry_at, self._may_lack = FIRST_RETRY_SECONDS, 0.0, frozenset()
         self._note("done", names, why)
         self._remember(changed(self._now(), names, self._standing, lowered=lowered), self._applied())
-        reported = f"changed {switches} switches" if switches else "the switches hold it already"
+        reported = f"changed {number_of(switches, 'switch')}" if switches else "the switches hold it already"
         self.tell(self.clock.now(), f"{what}: {count} ({why}); {reported}")
 
     def _reweave(self, now: float, watch: ReweaveWatch, decision: Decision) -> None:
@@ -510,7 +511,7 @@ class TimetableController:
         watch.done()
         self._note("rewoven", (ALL_ON,), why)
         self._remember(rewoven(self._now(), directory, self._standing), self._applied())
-        self.tell(self.clock.now(), f"paths woven anew: {why}; changed {switches} switches")
+        self.tell(self.clock.now(), f"paths woven anew: {why}; changed {number_of(switches, 'switch')}")
 
     def _woven(self) -> WovenPaths | None:
         """Return the paths that were woven for measured traffic and stand; None where nobody has them any more."""
@@ -543,7 +544,7 @@ class TimetableController:
         self._sure = True
         if woven is None and self._standing.woven:
             self._remember(replace(self._standing, woven=""))
-        what = f"put {switches} switches back" if switches else "the switches hold it still"
+        what = f"put {number_of(switches, 'switch')} back" if switches else "the switches hold it still"
         self.tell(now, f"{' + '.join(names)}: remembered; {what}")
 
     def _lead(

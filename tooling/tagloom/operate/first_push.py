@@ -13,6 +13,7 @@ from tagloom.pipeline.rollouts import from_spanning_tree
 from tagloom.platforms.port_names import port_name
 from tagloom.rollout import why_not_from
 from tagloom.rollout.spanning import active_tree
+from tagloom.units import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,7 +68,9 @@ def _tree(fabric: Fabric, state: FabricState, seen: Mapping[str, Observation]) -
     failed = {name: shown.error for name, shown in seen.items() if shown.error}
     if failed:
         first = next(iter(failed))
-        raise PlanError(f"SNMP: {len(failed)} of {len(seen)} switches do not answer", f"{first}: {failed[first]}")
+        raise PlanError(
+            f"SNMP: {len(failed)} of {number_of(len(seen), 'switch')} do not answer", f"{first}: {failed[first]}"
+        )
     reported = reported_tree(fabric, state, seen)
     if reported is None:
         raise PlanError("the ports that spanning tree blocks cannot be read", "a switch lacks BRIDGE-MIB's dot1dStp")

@@ -26,6 +26,7 @@ from tagloom.records.ownership import overlay
 from tagloom.render import parse, render
 from tagloom.rollout.changed_states import changed_states
 from tagloom.rollout.growth import given_back
+from tagloom.units import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -79,7 +80,9 @@ def from_what_runs(
             )
     directory = context.site.directory("growth") / "rollout"
     write_rollout(new, change, context.site.share / "templates", directory)
-    reported = f"{fabrics.difference}: {len(change.waves)} waves, each line proven for the pairs that both have"
+    reported = (
+        f"{fabrics.difference}: {number_of(len(change.waves), 'wave')}, each line proven for the pairs that both have"
+    )
     return replace(prepared, sequence=read_sequence(directory)), reported
 
 

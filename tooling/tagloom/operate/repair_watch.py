@@ -18,6 +18,7 @@ from tagloom.operate.repair_target import target
 from tagloom.platforms.port_names import link_name
 from tagloom.records.fabric_pair import alike
 from tagloom.records.timetable import DeadStatus
+from tagloom.units import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -235,7 +236,7 @@ class RepairWatch:
         good = done.result is None or (done.result.good and not done.pairs_left)
         self.pending = done.pending
         kind = "repair-proposed" if done.proposed else "repaired" if good else "repair-failed"
-        figures = f"{done.pairs_restored} of {done.pairs_cut} pairs restored by {done.means or 'nothing'}"
+        figures = f"{done.pairs_restored} of {number_of(done.pairs_cut, 'pair')} restored by {done.means or 'nothing'}"
         if done.pairs_apart:
             figures += f", {done.pairs_apart} joined by no cable ({', '.join(done.hosts_apart)})"
         why = f"{done.reason}; {figures} in {done.seconds:.1f} s"

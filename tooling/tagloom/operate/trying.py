@@ -16,6 +16,7 @@ from tagloom.records.change import difference
 from tagloom.records.switch_state import Membership, PortMode, SwitchEditor
 from tagloom.records.transcript import TRIED, Page
 from tagloom.render import parse_configuration, render_commands
+from tagloom.units import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -115,7 +116,7 @@ class Recorder(Generic[SomeConsole]):
             problem = self._type(console, before, after)
             now = self._state(console)
             if not problem and now != after:
-                problem = f"{len(difference(now, after))} settings are not as they were typed"
+                problem = f"{number_of(len(difference(now, after)), 'setting')} are not as they were typed"
             problem = self._undo(console, now, before, problem)
         if interrupts.came:
             raise KeyboardInterrupt
@@ -145,7 +146,7 @@ class Recorder(Generic[SomeConsole]):
         self.tried_on = None
         if left:
             why = f"{problem}; " if problem else ""
-            text = f"{why}{len(left)} settings are not as before the trial: {self.leads_back}"
+            text = f"{why}{number_of(len(left), 'setting')} are not as before the trial: {self.leads_back}"
             raise DeviceError("", "--try", text)
         return problem
 

@@ -16,6 +16,7 @@ from tagloom.records.switch_state import MAX_VLAN
 from tagloom.route.any_order.plan import any_protected, relation_along
 from tagloom.route.detours import detour_limits, find_detours_of_networks, order_beside
 from tagloom.route.detours_beside import detours_beside, too_large
+from tagloom.units import number_of
 from tagloom.verify import broadcasts_once, dependencies, protection
 from tagloom.weave import broadcast_tree, name_detours, weave, weave_detours
 
@@ -66,7 +67,7 @@ def with_detours(
         searched = any_protected(fabric, protect, effort)
         found = (searched[0], woven) if not renamed else _renamed_along(fabric, searched, woven.broadcast, effort)
         if searched[2] < left and found is not None:
-            why = f"{routes.method} leaves {left} pairs of switches without a path after a failure"
+            why = f"{routes.method} leaves {number_of(left, 'pair')} of switches without a path after a failure"
             (routes, woven), order = found, searched[1]
             routes = replace(routes, reason=f"{routes.reason}; {why}")
     tree = broadcast_tree(fabric, routes) if woven.broadcast == "tree" else frozenset[int]()

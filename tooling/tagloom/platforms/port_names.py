@@ -42,8 +42,12 @@ def channel_name(fabric: Fabric, channel: int) -> str:
 
 def port_name(fabric: Fabric, switch: int, port: int) -> str:
     """Return a port as ``switch:port``, in its model's own words."""
-    named = fabric.switches[switch]
-    return f"{named.name}:{platforms.load(named.model).port_name(port)}"
+    return f"{fabric.switches[switch].name}:{own_name(fabric, switch, port)}"
+
+
+def own_name(fabric: Fabric, switch: int, port: int) -> str:
+    """Return a port as its switch spells it, without the switch."""
+    return platforms.load(fabric.switches[switch].model).port_name(port)
 
 
 def too_fast(ends: Iterable[tuple[str, str, int]], mbps: int) -> str:

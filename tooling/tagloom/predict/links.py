@@ -12,6 +12,7 @@ from tagloom.predict.eee import POWERCONNECT_5548
 from tagloom.predict.energy import Rates, energy
 from tagloom.predict.forecast import forecast, widened
 from tagloom.records.fabric import DEFAULT_SPEED_MBPS
+from tagloom.units import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -105,7 +106,7 @@ def _saved(before: Fabric, after: Fabric, watts: Callable[[Fabric], float]) -> t
     by_off = watts(before) - watts(before.with_links_down(off))
     rest = watts(before) - watts(after) - by_off
     slowed = sum(a.up and b.up and a.speed_mbps != b.speed_mbps for a, b in zip(before.links, after.links, strict=True))
-    parts = [(f"{len(off)} links off", by_off), (f"{slowed} links slowed", rest)]
+    parts = [(f"{number_of(len(off), 'link')} off", by_off), (f"{number_of(slowed, 'link')} slowed", rest)]
     return tuple(sorted((p for p in parts if abs(p[1]) > 1e-9), key=lambda p: -p[1]))
 
 

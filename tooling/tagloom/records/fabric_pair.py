@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tagloom.records.fabric import DEFAULT_NETWORK
+from tagloom.units import number_of
 
 Place = tuple[str, int]  # a switch's name and a port number
 Member = tuple[str, int, int]  # and the tag of its frames there, 0 for none: a port may carry several networks
@@ -111,17 +112,16 @@ class FabricPair:
         """Return the counts of what was added, removed and changed, in words."""
         here, there = hosts_by_member(self.old), hosts_by_member(self.new)
         counts = (
-            (len(self.come), "switch comes", "switches come"),
-            (len(self.gone), "switch goes", "switches go"),
-            (len(set(link_ends(self.new)) - self.links), "link comes", "links come"),
-            (len(set(link_ends(self.old)) - self.links), "link goes", "links go"),
-            (len(there.keys() - self.hosts.keys()), "host comes", "hosts come"),
-            (len(here.keys() - self.hosts.keys()), "host goes", "hosts go"),
-            (self.readdressed, "address changes", "addresses change"),
-            (self.in_other_networks, "host changes its network", "hosts change networks"),
+            (len(self.come), "switch", "added"),
+            (len(self.gone), "switch", "removed"),
+            (len(set(link_ends(self.new)) - self.links), "link", "added"),
+            (len(set(link_ends(self.old)) - self.links), "link", "removed"),
+            (len(there.keys() - self.hosts.keys()), "host", "added"),
+            (len(here.keys() - self.hosts.keys()), "host", "removed"),
+            (self.readdressed, "address", "changed"),
+            (self.in_other_networks, "host", "moved to another network"),
         )
-        found = (f"{count} {one if count == 1 else more}" for count, one, more in counts if count)
-        return ", ".join(found) or "nothing differs"
+        return ", ".join(f"{number_of(n, what)} {how}" for n, what, how in counts if n) or "nothing differs"
 
     def ports_of_links(self, fabric: Fabric) -> dict[str, set[int]]:
         """Return by switch the ports of links that only `fabric`, one of the two, has."""

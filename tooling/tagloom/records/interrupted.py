@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tagloom.units import number_of
+
 if TYPE_CHECKING:
     from tagloom.errors import Finding
 
@@ -72,7 +74,11 @@ class Interrupted:
         if not self.hitless:
             more = " ..." if self.interrupted > len(self.witnesses) else ""
             lasting = "for good" if self.seconds_max == math.inf else f"about {self.seconds_max:.0f} s"
-            parts = [f"{self.interrupted} of {self.pairs} pairs interrupted, {lasting}"] if self.interrupted else []
+            parts = (
+                [f"{self.interrupted} of {number_of(self.pairs, 'pair')} interrupted, {lasting}"]
+                if self.interrupted
+                else []
+            )
             parts += [f"{', '.join(self.witnesses)}{more}"] if self.interrupted else []
             parts += [f"{found.where}: {found.actual}" for found in self.cut_vlans]
             return f"NOT hitless: {'; '.join([*parts, now] if now else parts)}"

@@ -10,6 +10,7 @@ from tagloom.errors import PlanError, UnwritableError
 from tagloom.platforms.grammar import CONFIG, MODE_LINES, PORT_LINES, VLAN_DATABASE, Context, ContextKind
 from tagloom.records.change import PORT_CELLS, Cell
 from tagloom.records.switch_state import DEFAULT_VLAN, DISCARD_PVID, Frames, Membership, PortMode
+from tagloom.units import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -401,7 +402,9 @@ def same_for_all(grammar: Grammar, cell: Cell, wanted: Sequence[Value]) -> Value
     if len(set(wanted)) > 1 or len(wanted) < platform.ports:
         words = cell.value.replace("-", " ").replace("eee", "EEE")
         rule = f"{platform.title} switches {words} for all its ports at once"
-        raise PlanError(rule, f"{len(wanted)} ports were to change", "give every port of the switch the same")
+        raise PlanError(
+            rule, f"{number_of(len(wanted), 'port')} were to change", "give every port of the switch the same"
+        )
     return wanted[0]
 
 

@@ -24,7 +24,7 @@ def adopted_lines(network: AdoptedNetwork) -> list[str]:
         where = ", ".join(vlan.ports[:SHOWN_FINDINGS]) + (" ..." if len(vlan.ports) > SHOWN_FINDINGS else "")
         lines += row("stays", f"VLAN {vlan.vlan}: {where or 'no port'}; on {count(vlan.links, 'link')}")
     pairs = f"{proof.reachable_pairs:,} of {proof.pairs:,}"
-    figure = f"{len(fabric.hosts):,} hosts" if proof.broadcast_exactly_once else "copies differ"
+    figure = f"{count(len(fabric.hosts), 'host')}" if proof.broadcast_exactly_once else "copies differ"
     lines += [
         *verdict("proof", "every pair arrives, flooded or where it was learnt", pairs, not proof.unreachable_pairs),
         *verdict("", "no storm", "no cycle" if proof.storm_free else "storm", proof.storm_free),

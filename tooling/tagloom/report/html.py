@@ -126,7 +126,7 @@ def _cards(report: Report, forecast: dict[str, Any]) -> list[dict[str, str]]:
         {
             "name": "Loss",
             "value": f"{forecast['lost_bytes']:,} bytes",
-            "detail": f"{report.proof.reachable_pairs:,} of {report.proof.pairs:,} pairs reached",
+            "detail": f"{report.proof.reachable_pairs:,} of {count(report.proof.pairs, 'pair')} reached",
             "source": sources["lost_bytes"],
         },
         _saving_card(forecast),
@@ -421,7 +421,7 @@ def _proofs(report: Report) -> list[tuple[str, str, bool]]:
         ),
         (
             "No deadlock",
-            f"{proof.channels:,} channels, {proof.dependencies:,} dependencies",
+            f"{count(proof.channels, 'channel')}, {count(proof.dependencies, 'dependency')}",
             proof.deadlock_free,
         ),
         *([("No frame of a network at ports of others", apart, proof.isolated)] if proof.networks else []),

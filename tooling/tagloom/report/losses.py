@@ -37,7 +37,7 @@ def failover_lines(summary: Mapping[str, Any], *, verbose: bool = False) -> list
     if kind == "auto" and not verbose:
         return lines
     hops, load = summary["hops_after_failure"], summary["load_after_failure_max"]
-    lines += row("", f"after the worst failure {hops:.2f} times the hops, max channel load {load:,} host pairs")
+    lines += row("", f"after the worst failure {hops:.2f} times the hops, max channel load {count(load, 'host pair')}")
     if left and moved:
         lines += row(
             "", f"{left:,} have none: beside the paths and floods that run no change was found that closes no cycle; a "
@@ -70,18 +70,18 @@ def what_if_lines(found: WhatIf | None) -> list[str]:
         leaks = count(len(found.leaks), "leak") if found.leaks else "all states"
         lines += verdict("", "no frame of a network at ports of others meanwhile", leaks, good=found.isolated)
     ports, cut, without = found.pvids_max, found.cut_pairs_max, found.unprotected_pairs_max
-    by = f"new PVIDs, at most {ports:,} ports each"
+    by = f"new PVIDs, at most {count(ports, 'port')} each"
     if found.entries_max:
         by = f"other entries, at most {found.entries_max:,} each"
     lines += row(
         "",
-        f"{found.saved:,} saved by {by}; at most {cut:,} pairs cut by one, "
+        f"{found.saved:,} saved by {by}; at most {count(cut, 'pair')} cut by one, "
         f"{without:,} without a way; max channel load {found.load_before:,} -> {found.load_max:,}",
     )
     worst = sorted(found.losses, key=lambda loss: -loss.unprotected)
     for loss in worst[:SHOWN]:
         lines += row(
-            "", f"{' - '.join(loss.dead)}: {loss.unprotected:,} pairs without a way: {', '.join(loss.pairs)} ..."
+            "", f"{' - '.join(loss.dead)}: {count(loss.unprotected, 'pair')} without a way: {', '.join(loss.pairs)} ..."
         )
     if more := len(worst) - SHOWN:
         lines += row("", f"and {more:,} failures more") if more > 0 else []

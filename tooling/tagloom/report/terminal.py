@@ -12,7 +12,7 @@ import numpy as np
 
 from tagloom import platforms
 from tagloom.report.decimals import decimal
-from tagloom.units import format_ranges
+from tagloom.units import format_ranges, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -60,23 +60,13 @@ ASSIGNMENT_WORDS = {
 }
 
 
+count = number_of
+
+
 def row(label: str, text: str) -> list[str]:
     """Return a label with its text, which wraps in its own column."""
     lines = wrap(text, WIDTH - LABEL) or [""]
     return [f"{label:<{LABEL}}{lines[0]}".rstrip(), *(" " * LABEL + line for line in lines[1:])]
-
-
-def count(number: int, noun: str) -> str:
-    """Return a number of things in words.
-
-    >>> count(1, "link"), count(64, "switch"), count(2, "static entry")
-    ('1 link', '64 switches', '2 static entries')
-    """
-    if number == 1:
-        return f"1 {noun}"
-    if noun.endswith("y"):
-        return f"{number:,} {noun[:-1]}ies"
-    return f"{number:,} {noun}{'es' if noun.endswith(('s', 'ch', 'sh', 'x')) else 's'}"
 
 
 def frame_path_lines(path: FramePath) -> list[str]:
@@ -91,14 +81,14 @@ def frame_path_lines(path: FramePath) -> list[str]:
     return lines
 
 
-def plan_lines(fabric: Fabric, summary: Mapping[str, Any], unit: str = "host pairs") -> list[str]:
+def plan_lines(fabric: Fabric, summary: Mapping[str, Any], unit: str = "host pair") -> list[str]:
     """Return a plan's summary: the fabric, its paths, its load (in `unit`), its VLANs."""
     models = ", ".join(sorted({switch.model for switch in fabric.switches}))
     off = f" ({summary['links_off']} off)" if summary["links_off"] else ""
     dead = f" ({summary['switches_down']} down)" if summary["switches_down"] else ""
     room = min(platforms.load(switch.model).mac_table for switch in fabric.switches)
     vlans = f"{ASSIGNMENT_WORDS[summary['assignment']]}: {count(summary['vlans'], 'VLAN')}"
-    entries = f"{summary['fdb_entries_max']} static entries in a switch"
+    entries = f"{count(summary['fdb_entries_max'], 'static entry')} in a switch"
     if (without := summary["fdb_entries_max_without"]) < summary["fdb_entries_max"]:
         entries += f", {without} without detours"
     return [
@@ -113,7 +103,7 @@ def plan_lines(fabric: Fabric, summary: Mapping[str, Any], unit: str = "host pai
         ),
         *row(
             "load",
-            f"max channel load {summary['max_channel_load']:,} {unit}, "
+            f"max channel load {count(summary['max_channel_load'], unit)}, "
             f"best possible >= {summary['max_channel_load_bound']:,}, over this plan's paths >= "
             f"{summary['max_channel_load_bound_of_paths']:,}",
         ),
@@ -141,10 +131,10 @@ def proof_lines(proof: Findings, hosts: int) -> list[str]:
     on_path = proof.reachable_pairs - proof.off_path_pairs
     once = proof.broadcast_exactly_once or not proof.duplicates_allowed
     storm = "no storm, each broadcast exactly once" if once else "no storm; repeated broadcasts are allowed"
-    channels = f"no deadlock: {proof.channels:,} channels, {proof.dependencies:,} dependencies"
+    channels = f"no deadlock: {count(proof.channels, 'channel')}, {count(proof.dependencies, 'dependency')}"
     missing = any(finding.where.startswith("broadcast") for finding in proof.findings)
     good_broadcast = proof.storm_free and (proof.broadcast_exactly_once or (proof.duplicates_allowed and not missing))
-    broadcasts = f"{hosts:,} hosts" if good_broadcast else ("storm" if not proof.storm_free else "copies differ")
+    broadcasts = f"{count(hosts, 'host')}" if good_broadcast else ("storm" if not proof.storm_free else "copies differ")
     lines = [
         *verdict(
             "proof",
@@ -165,7 +155,8 @@ def proof_lines(proof: Findings, hosts: int) -> list[str]:
         takes = f"{count(proof.flood_links_max, 'channel')} and {count(proof.flood_ports_max, 'port')} of hosts"
         lines += row("floods", f"each frame to an unknown address takes up to {takes}")
     if proof.tagged_frames_safe:
-        figure = f"{count(proof.tagged_frames_ports, 'port')} take" if proof.tagged_frames_ports else "refused"
+        takes = "takes" if proof.tagged_frames_ports == 1 else "take"
+        figure = f"{count(proof.tagged_frames_ports, 'port')} {takes} them" if proof.tagged_frames_ports else "refused"
         lines += verdict("", "no harm by frames that hosts tag themselves", figure, good=True)
     else:
         around = "; ".join(proof.tagged_frames_cycle)
@@ -186,7 +177,7 @@ def proof_lines(proof: Findings, hosts: int) -> list[str]:
             "assumed", f"not joined outside the fabric too, where no spanning tree would see the loop: {those}"
         )
     if proof.invented_addresses:
-        those = f"{proof.invented_addresses:,} of {hosts:,} hosts"
+        those = f"{proof.invented_addresses:,} of {count(hosts, 'host')}"
         lines += row("assumed", f"MAC addresses that tagloom made up, of {those}: no real host answers to one")
     if proof.paste_order is not None:
         wrong = len({finding.where.partition(":")[0] for finding in proof.paste_refused})
@@ -226,7 +217,7 @@ def assumption_lines(assumptions: Sequence[Mapping[str, str]]) -> list[str]:
 def missing_lines(loss: MissingEntry) -> list[str]:
     """Return the effect of losing any one static entry."""
     troubles = {"lost": loss.lost_flows, "duplicated": loss.duplicated_flows, "in a storm": loss.storm_flows}
-    said = ", ".join(f"{number:,} flows {what}" for what, number in troubles.items() if number)
+    said = ", ".join(f"{count(number, 'flow')} {what}" for what, number in troubles.items() if number)
     return row(
         "what if",
         f"any one of {loss.entries:,} entries were missing: {loss.extra_hosts_average:.1f} more hosts would hear its "
@@ -277,7 +268,8 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[
 
 def _pairs_of_both(payload: Mapping[str, Any]) -> list[str]:
     said = (
-        f"{payload['pairs_kept']:,} in both fabrics, {payload['pairs_added']:,} come, {payload['pairs_removed']:,} go"
+        f"{payload['pairs_kept']:,} in both fabrics, {payload['pairs_added']:,} added, {payload['pairs_removed']:,} "
+        "removed"
     )
     return row("pairs", said)
 
@@ -305,7 +297,7 @@ def rollout_lines(payload: Mapping[str, Any]) -> list[str]:
             "time",
             f"about {payload['expected_seconds']:.0f} s, {payload['drain_seconds']:.0f} s of them waiting for "
             f"old frames to "
-            f"leave and links to come up; {payload['changes']:,} cells change",
+            f"leave and links to come up; {count(payload['changes'], 'cell')} change",
         ),
     ]
 
@@ -739,7 +731,7 @@ def outcome_lines(
             lines += row(outcome.switch, f"failed{at}: {outcome.error}")
             lines += row(
                 "",
-                f"{len(outcome.sent)} of {len(outcome.commands)} lines had reached it"
+                f"{len(outcome.sent)} of {count(len(outcome.commands), 'line')} had reached it"
                 + (f", the last {outcome.sent[-1]!r}" if outcome.sent else ""),
             )
             lines += [f"{'':<{LABEL}}{finding}" for finding in outcome.findings]
@@ -791,7 +783,7 @@ def drift_lines(findings: Sequence[Finding]) -> list[str]:
 
 def ping_lines(payload: Mapping[str, Any]) -> list[str]:
     """Return which pairs the frames reached."""
-    lines = row("ping", f"{payload['reached']} of {payload['pairs']} pairs reached, {payload['lost']} lost")
+    lines = row("ping", f"{payload['reached']} of {count(payload['pairs'], 'pair')} reached, {payload['lost']} lost")
     if payload.get("path"):
         lines += row("path", ", ".join(f"{switch} (VLAN {vlan})" for switch, _, vlan, _ in payload["path"]))
     if payload.get("lost_pairs"):
@@ -806,7 +798,7 @@ def traffic_lines(payload: Mapping[str, Any]) -> list[str]:
     """Return what became of the frames of the virtual rack's hosts."""
     lines = row(
         "traffic",
-        f"{payload['frames']:,} frames in {payload['seconds']:.1f} s while {payload['lines']:,} lines landed: "
+        f"{payload['frames']:,} frames in {payload['seconds']:.1f} s while {count(payload['lines'], 'line')} landed: "
         f"{payload['lost']:,} lost, {payload['duplicated']:,} duplicated, {payload['flooded']:,} flooded, "
         f"{payload['storm'] or 'no storm'}",
     )

@@ -29,6 +29,7 @@ from tagloom.rollout.outside import spanning_steps
 from tagloom.rollout.per_port import per_port
 from tagloom.rollout.steps import Change, Step, paused, piecewise, through, unpaused
 from tagloom.rollout.trees import chain, tree_state, trees_beside
+from tagloom.units import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -478,7 +479,7 @@ def _batches(request: _Request) -> list[NDArray[np.bool_]] | None:
     if left and request.cycle and len(request.foreign[0]):
         found, left = _greedy_batches(channels, old, new, (request.foreign[0][:0], request.foreign[1][:0]))
     if left:
-        request.refused.append(f"source batches get stuck with {left} of {hosts} hosts left")
+        request.refused.append(f"source batches get stuck with {left} of {number_of(hosts, 'host')} left")
         return None
     return found
 

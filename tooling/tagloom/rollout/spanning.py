@@ -9,6 +9,7 @@ import numpy as np
 from tagloom import platforms
 from tagloom.errors import AT_ONCE, Finding, InputError, PlanError
 from tagloom.platforms.port_names import port_name
+from tagloom.units import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -90,7 +91,7 @@ def read_back(fabric: Fabric, root: int, blocked: Collection[Port]) -> Spanning:
     if links.sum() != len(live) - 1 or (depth[live] < 0).any():
         raise PlanError(
             "the links that spanning tree does not block must be a tree of all switches",
-            f"{int(links.sum())} of them, {int((depth[live] >= 0).sum())} of {len(live)} switches joined",
+            f"{int(links.sum())} of them, {int((depth[live] >= 0).sum())} of {number_of(len(live), 'switch')} joined",
             "read the blocked ports again (show spanning-tree)",
         )
     return Spanning(links, depth, shut)

@@ -14,7 +14,7 @@ from tagloom.platforms.port_names import channel_name
 from tagloom.records.findings import Findings, LatentRing
 from tagloom.records.switch_state import DEFAULT_VLAN, Membership
 from tagloom.records.tagged_ports import without_tags
-from tagloom.units import format_ranges
+from tagloom.units import format_ranges, number_of
 from tagloom.verify.aggregation import misfits, unbound
 from tagloom.verify.broadcast import flood, flood_tagged, without_dropped
 from tagloom.verify.confined import confined_findings
@@ -360,7 +360,7 @@ def _copy_findings(fabric: Fabric, wrong: list[tuple[int, int, int]], wrongs: in
         Finding(
             f"broadcast of {fabric.hosts[a].name} at {fabric.hosts[b].name}",
             "no copy" if a == b else "one copy",
-            f"{copies} copies",
+            f"{number_of(copies, 'copy')}",
         )
         for a, b, copies in wrong[:WITNESSES]
     ]

@@ -12,6 +12,7 @@ from tagloom import platforms
 from tagloom.graph.cycles import find_cycle
 from tagloom.graph.paths import COMPILED_FROM, paths_to
 from tagloom.graph.search import reached
+from tagloom.platforms.port_names import own_name, port_name
 from tagloom.verify.climb import climb
 from tagloom.verify.forwarding import NOWHERE
 
@@ -299,7 +300,8 @@ def _unheard() -> str:
 
 
 def _strange(model: Forwarding, node: int, port: int) -> str:
-    return f"dropped at {_node(model, node)}: the sender is pinned at port {port} there"
+    name = own_name(model.fabric, int(model.node_switch[node]), port)
+    return f"dropped at {_node(model, node)}: the sender is pinned at port {name} there"
 
 
 def _flooded(model: Forwarding, node: int) -> str:
@@ -310,12 +312,13 @@ def _stuck(model: Forwarding, node: int, port: int) -> str:
     fabric, switch = model.fabric, int(model.node_switch[node])
     channel = int(fabric.port_channel[switch, port])
     link = "" if channel < 0 or fabric.channel_up[channel] else ": the link there is declared down"
-    return f"dropped at {_node(model, node)}: the entry's port {port} leads nowhere{link}"
+    return f"dropped at {_node(model, node)}: the entry's port {own_name(fabric, switch, port)} leads nowhere{link}"
 
 
 def _wrong_end(model: Forwarding, egress: int) -> str:
-    node = _node(model, int(model.egress_node[egress]))
-    return f"led out of port {model.egress_port[egress]} of {node}, where that host is not"
+    node = int(model.egress_node[egress])
+    name = own_name(model.fabric, int(model.node_switch[node]), int(model.egress_port[egress]))
+    return f"led out of port {name} of {_node(model, node)}, where that host is not"
 
 
 def _other_path() -> str:
@@ -330,5 +333,5 @@ def _dropped(model: Forwarding, source: int, channel: int) -> str:
     fabric = model.fabric
     if channel < 0:
         host = fabric.hosts[source]
-        return f"dropped on entering {fabric.switches[host.switch].name} port {host.port}"
-    return f"dropped on entering {fabric.switches[fabric.head[channel]].name} port {fabric.head_port[channel]}"
+        return f"dropped on entering {port_name(fabric, host.switch, host.port)}"
+    return f"dropped on entering {port_name(fabric, int(fabric.head[channel]), int(fabric.head_port[channel]))}"

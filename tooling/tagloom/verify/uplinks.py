@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.graph.search import reached
+from tagloom.units import number_of
 from tagloom.verify.broadcast import copies_below
 from tagloom.verify.looked_up import flooding_alike
 from tagloom.verify.unicast import Trouble
@@ -103,4 +104,4 @@ def _unheard() -> str:
 
 
 def _repeated(copies: int) -> str:
-    return f"to an address behind it: {copies} copies"
+    return f"to an address behind it: {number_of(copies, 'copy')}"

@@ -40,10 +40,11 @@ from tagloom import platforms
 from tagloom.errors import Finding
 from tagloom.graph.cycles import find_cycle, ranks
 from tagloom.graph.kernel import kernel
-from tagloom.platforms.port_names import channel_name
+from tagloom.platforms.port_names import channel_name, port_name
 from tagloom.records.switch_state import Frames
 from tagloom.records.tagged_ports import lines_without_tags, without_tags
 from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions, WaveProof
+from tagloom.units import number_of
 from tagloom.verify.foreign_waits import waiting_in_state, waiting_in_wave
 from tagloom.verify.guard import guard
 from tagloom.verify.interleaving import NOWHERE, InterleavingModel, interleaving, reachable, without_blocked
@@ -303,7 +304,7 @@ def _pair_findings(fabric: Fabric, net: InterleavingModel, trouble: NDArray[np.i
     found = []
     for why, d, node, s, p in trouble[: min(count, WITNESSES)].tolist():
         vlan = f" in VLAN {net.node_vlan[node]}" if node >= 0 else ""
-        where = f"{fabric.switches[s].name} port {p}{vlan}"
+        where = f"{port_name(fabric, s, p)}{vlan}"
         expected = "one way out at every line, pinned by a static entry"
         found.append(Finding(f"frames to {fabric.hosts[d].name}", expected, _WHY[why].format(where)))
     if count > WITNESSES:
@@ -449,7 +450,7 @@ def _copy_findings(
         copies = _most_copies(state, choice, to, arrivals, hosts)[arrivals:]
         for a in np.flatnonzero(sending & (copies > hosts - 1))[:WITNESSES].tolist():
             expected = "at most one copy at each other host, at every line"
-            found.append(Finding(f"broadcast of {fabric.hosts[a].name}", expected, f"{copies[a]} copies"))
+            found.append(Finding(f"broadcast of {fabric.hosts[a].name}", expected, f"{number_of(copies[a], 'copy')}"))
     for first in range(0, hosts, 64) if requested else ():
         heard = _surely_heard(state, choice, to, arrivals, hosts, first)[arrivals:]
         for b in range(first, min(first + 64, hosts)):
