@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +25,7 @@ from tagloom.rollout.pruning import laid_over, pruned_first, shared_with_others
 from tagloom.rollout.spanning import active_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from tagloom.records.build import Build
     from tagloom.records.fabric import Fabric
@@ -61,23 +62,25 @@ def rollout_between(
             rule = "two builds of one fabric; what loops is pruned first: tagloom apply OLD --foreign prune"
             raise InputError([Finding("--running, --foreign", rule, "they differ in parts")])
         requested = WavesRequest(proof_services, partial(_planned_alone, new), allowed, strategy, allow_drain, own_ids)
-        try:
+        with _ways_of_states(a, b):
             return grow(FabricPair(a, b), old.state, new.state, requested)
-        except PlanError as error:
-            raise _with_ways_of_states(error, a, b) from error
     before, after = what_runs(running, b, old.state, new.state)
     services = proof_services(b, duplicates_allowed=allowed)
     order = partial(choose, b, services=services, strategy=strategy, allow_drain=allow_drain)
-    try:
+    with _ways_of_states(a, b):
         return pruned_first(b, services, before, after, order, foreign=foreign)
+
+
+@contextmanager
+def _ways_of_states(old: Fabric, new: Fabric) -> Iterator[None]:
+    """Add to the refusal of a rollout the commands for parts that are down or dead in one fabric alone."""
+    try:
+        yield
     except PlanError as error:
-        raise _with_ways_of_states(error, a, b) from error
-
-
-def _with_ways_of_states(error: PlanError, old: Fabric, new: Fabric) -> PlanError:
-    """Return the refusal of a rollout with the commands for parts that are down or dead in one fabric alone."""
-    ways = "; ".join(map(str, changed_states(old, new)))
-    return PlanError(error.rule, error.witness, f"{ways}; or {error.next_step}", error.advice) if ways else error
+        ways = "; ".join(map(str, changed_states(old, new)))
+        if not ways:
+            raise
+        raise PlanError(error.rule, error.witness, f"{ways}; or {error.next_step}", error.advice) from error
 
 
 def _planned_alone(new: Build, fabric: Fabric) -> FabricState:
