@@ -33,7 +33,7 @@ def ago(seconds: float) -> str:
 FAILOVER = {
     "armed": "armed: tagloom run moves paths around a failure",
     "proposes": "tagloom run proposes repairs, and waits for their apply",
-    "not running": "not running: after a failure, tagloom repair moves paths, or tagloom run by itself",
+    "not running": "not running: after a failure type tagloom repair, or have it run: tagloom run --install-service",
 }
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagloom.errors import PlanError
 from tagloom.records.routes import DetourTrees
 from tagloom.route.any_order.sets_of_failures import OUTSIDE, ROOT, Growth, Sweep, protecting_order
 from tagloom.route.detours import ascended
@@ -35,10 +36,13 @@ def detours_beside(
 
     All paths and detours ascend one order of the channels, so the (held, wanted) `dependencies` of the paths and those
     of the detours close no cycle together, whatever hosts have moved. Sources share the trees. Cases that no tree
-    serves stay without a detour.
+    serves stay without a detour. Raises PlanError if the dependencies close a cycle.
     """
     net = lay_out(fabric)
-    first, locked = ascended(fabric, net, dependencies)
+    try:
+        first, locked = ascended(fabric, net, dependencies)
+    except ValueError as error:
+        raise PlanError("paths whose dependencies close no cycle", str(error)) from None
     held, slot = np.nonzero(locked)
     turns = list(zip(held.tolist(), net.out[net.out_start[net.head[held]] + slot].tolist(), strict=True))
     sweep = Sweep(net)
