@@ -55,7 +55,7 @@ def states(terminal):
 
 def test_a_switch_is_added_by_applying_the_new_build_and_taken_back(terminal):
     before = states(terminal)
-    told = terminal("apply", "new", "--check")
+    told = terminal("apply", "new", "--check", "-v")
     assert [line.split()[-1] for line in told.splitlines() if line.startswith("wave")] == [
         "leave",
         "prepare",
