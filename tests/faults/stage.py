@@ -52,8 +52,8 @@ class Stage:
     def __init__(self, home, *family):
         self.home = home
         tagloom(home, "new", *family, "-o", "f.yml")
-        tagloom(home, "plan", "f.yml", "-o", "a")
-        tagloom(home, "plan", "f.yml", "-o", "b", "--off", "s0:g1", "--previous", "a")
+        tagloom(home, "plan", "f.yml", "-o", "a", "--protect", "none")
+        tagloom(home, "plan", "f.yml", "-o", "b", "--off", "s0:g1", "--previous", "a", "--protect", "none")
         tagloom(home, "rollout", "a", "b", "-o", "r")
         self.without_waits("r")
         self.rack = home / "rack"

@@ -33,9 +33,9 @@ def running(tmp_path_factory):
     terminal = Terminal(tmp_path_factory.mktemp("growing"))
     for name, text in {"old": RING, "address": RING + ANOTHER, "new": RING + MORE}.items():
         (terminal.home / f"{name}.yml").write_text(text)
-    terminal("plan", "old.yml", "-o", "old")
-    terminal("plan", "new.yml", "-o", "new", "--keep", "old")
-    terminal("plan", "address.yml", "-o", "address", "--keep", "new")
+    terminal("plan", "old.yml", "-o", "old", "--protect", "none")
+    terminal("plan", "new.yml", "-o", "new", "--keep", "old", "--protect", "none")
+    terminal("plan", "address.yml", "-o", "address", "--keep", "new", "--protect", "none")
     with terminal.lab("new.yml"):
         yield terminal
 
@@ -223,8 +223,8 @@ def test_names_that_nothing_is_sent_for_are_written_down_so_that_what_comes_next
     for name, mac in {"renamed": fabric.hosts[3].mac, "moved": 0x0200_0000_7702}.items():
         hosts = (*fabric.hosts[:3], replace(fabric.hosts[3], name="z", mac=mac))
         (terminal.home / f"{name}.yml").write_text(format_fabric(replace(fabric, hosts=hosts, shape=None)))
-    terminal("plan", "renamed.yml", "-o", "renamed", "--keep", "old")
-    terminal("plan", "moved.yml", "-o", "moved", "--keep", "renamed")
+    terminal("plan", "renamed.yml", "-o", "renamed", "--keep", "old", "--protect", "none")
+    terminal("plan", "moved.yml", "-o", "moved", "--keep", "renamed", "--protect", "none")
     page = terminal.answer("apply", "renamed")
     assert (page["changed"], page["state"], "written down" in page["remarks"][-1]) == ([], "done", True)
     assert terminal.answer("apply", "renamed")["remarks"] == []
@@ -241,9 +241,9 @@ def test_the_fabric_grows_beside_a_switch_that_is_dead_and_has_it_back_afterward
     more = MORE.replace("{n:", "{s3: {state: down}, n:")
     for name, text in {"dead": RING + dead, "beside": RING + more}.items():
         (terminal.home / f"{name}.yml").write_text(text)
-    terminal("plan", "dead.yml", "-o", "dead", "--previous", "old")
-    terminal("plan", "beside.yml", "-o", "beside", "--keep", "dead")
-    terminal("plan", "new.yml", "-o", "whole", "--previous", "beside")
+    terminal("plan", "dead.yml", "-o", "dead", "--previous", "old", "--protect", "none")
+    terminal("plan", "beside.yml", "-o", "beside", "--keep", "dead", "--protect", "none")
+    terminal("plan", "new.yml", "-o", "whole", "--previous", "beside", "--protect", "none")
     process.quirks(terminal.rack, {"s3": {"refuse_login": True}})
     typed = process.status(terminal.rack)["switches"]["s3"]["commands"]
     assert (

@@ -38,7 +38,7 @@ LINES = 7  # of each switch
 def running(tmp_path_factory):
     terminal = Terminal(tmp_path_factory.mktemp("lines"))
     (terminal.home / "f.yml").write_text(RING + "site: {ntp: 192.0.2.7}\n")
-    terminal("plan", "f.yml", "-o", "plain")
+    terminal("plan", "f.yml", "-o", "plain", "--protect", "none")
     applied = ("apply", "plain", "--allow", "interrupt")
     with terminal.lab("f.yml", applied), pytest.MonkeyPatch.context() as patch:
         patch.setenv("ANSIBLE_VAULT_PASSWORD_FILE", str(terminal.home / "key"))
@@ -66,7 +66,7 @@ def terminal(running):
         shutil.rmtree(place, ignore_errors=True)
     (running.home / "templates/site").mkdir(parents=True)
     (running.home / "templates/site/all.j2").write_text(SITE)
-    running("plan", "f.yml", "-o", "b")
+    running("plan", "f.yml", "-o", "b", "--protect", "none")
     return running
 
 
@@ -160,7 +160,7 @@ def test_a_secret_that_nobody_says_or_that_is_two_lines_sends_nothing(terminal):
 
 
 def test_a_push_that_fails_holds_them_back_until_it_is_resumed(terminal):
-    terminal("plan", "f.yml", "--routing", "tree", "--previous", "plain", "-o", "tree")
+    terminal("plan", "f.yml", "--routing", "tree", "--previous", "plain", "-o", "tree", "--protect", "none")
     process.quirks(terminal.rack, {"s1": {"reject_line": "^vlan 1"}})
     page = terminal.answer("apply", "tree", expect=3)
     assert page["failed"] == ["s1"]
@@ -176,10 +176,10 @@ def test_a_push_that_fails_holds_them_back_until_it_is_resumed(terminal):
 def test_a_rollback_says_which_lines_it_leaves_and_is_refused_where_they_alone_went_out(terminal):
     terminal("apply", "b")
     (terminal.home / "templates/site/all.j2").write_text(SITE + "exit\nlogging 192.0.2.77\n")
-    terminal("plan", "f.yml", "--routing", "tree", "--previous", "b", "-o", "tree")
+    terminal("plan", "f.yml", "--routing", "tree", "--previous", "b", "-o", "tree", "--protect", "none")
     assert terminal.answer("apply", "tree")["own_lines"]["s0"] == ["logging 192.0.2.77"]
     (terminal.home / "templates/site/all.j2").write_text(SITE + "logging 192.0.2.78\n")
-    terminal("plan", "f.yml", "--routing", "tree", "--previous", "tree", "-o", "more")
+    terminal("plan", "f.yml", "--routing", "tree", "--previous", "tree", "-o", "more", "--protect", "none")
     assert terminal.answer("apply", "more")["kind"] == "lines"
     held = process.configurations(terminal.rack)
     terminal("rollback", expect=1)
