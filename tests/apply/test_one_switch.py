@@ -341,7 +341,7 @@ def test_a_switch_that_holds_something_else_afterwards_is_not_saved(place):
     outcome = place.push()
     assert (outcome.fault, outcome.saved, outcome.changed) == (Fault.DEVICE, False, True)
     assert [str(finding) for finding in outcome.findings] == ["s0: g24 pvid: expected 100, actual 101"]
-    assert outcome.error == f"accepted every line, but 1 cells differ: {outcome.findings[0]}; not saved"
+    assert outcome.error == f"accepted every line, but reads back with 1 difference: {outcome.findings[0]}; not saved"
     assert "save" not in place.wire.done
 
 

@@ -182,8 +182,8 @@ def test_a_switch_with_a_timer_and_one_without_come_back_each_by_its_own_means(r
     assert ring.running()["s0"] == ring.running(startup=True)["s0"]  # by its own timer
     page = ring.answer("status", "--offline", expect=1)
     assert (page["watchdog"]["at_work"], page["armed"]["state"]) == (False, "under way")
-    assert "tagloom confirm --watch starts it again" in ring.shown()
-    page = ring.answer("confirm", "--watch")
+    assert "tagloom confirm --watchdog starts it again" in ring.shown()
+    page = ring.answer("confirm", "--watchdog")
     assert (page["confirmed"], page["confirmation"]["state"]) == (False, "taken back")
     assert ring.running() == ring.running(startup=True) == before
 

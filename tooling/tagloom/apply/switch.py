@@ -127,7 +127,8 @@ def configure_switch(  # noqa: PLR0913 - what the switch must hold before, what 
             found, _ = language.parse(connection.running_configuration())
             if found != wanted:
                 missed = _cells(switch, language, difference(wanted, found))
-                error = f"accepted every line, but {number_of(len(missed), 'cell')} differ: {missed[0]}; not saved"
+                differing = number_of(len(missed), "difference")
+                error = f"accepted every line, but reads back with {differing}: {missed[0]}; not saved"
                 session.note(error=error, findings=missed, fault=Fault.DEVICE)
                 return
         if changes or unsaved:

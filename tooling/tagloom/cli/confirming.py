@@ -82,7 +82,7 @@ class Keyboard:
 
 
 def _confirm(args: argparse.Namespace, screen: Screen) -> int:
-    if args.watch:
+    if args.watchdog:
         return watch(args, screen)
     from tagloom.apply import abort
     from tagloom.apply.confirmations import CONFIRMED, Confirmations
@@ -119,7 +119,7 @@ def add(commands: Commands) -> None:
         "-i", "--inventory", type=Path, metavar="INVENTORY", help=f"inventory (default {LAB}, where a lab runs)"
     )
     confirm.add_argument(
-        "--watch",
+        "--watchdog",
         action="store_true",
         help="confirm nothing: take the change back once its time is over, and try again where a switch cannot be "
         "reached; apply --confirm starts this by itself",

@@ -1,4 +1,4 @@
-"""Start the watchdog of a change that must be confirmed, and be that process: tagloom confirm --watch."""
+"""Start the watchdog of a change that must be confirmed, and be that process: tagloom confirm --watchdog."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _RULE = "a change is sent with --confirm only while a watchdog runs that can tak
 
 
 def start_watchdog(args: argparse.Namespace) -> None:
-    """Start `tagloom confirm --watch` as a process that outlives this one, and wait until it watches.
+    """Start `tagloom confirm --watchdog` as a process that outlives this one, and wait until it watches.
 
     Raises PlanError where it does not come to that.
     """
@@ -35,7 +35,7 @@ def start_watchdog(args: argparse.Namespace) -> None:
 
     inventory = inventory_of(args).absolute()
     home = home_of(inventory)
-    words = [sys.executable, "-P", "-m", "tagloom.cli", "confirm", "--watch", "-i", str(inventory)]
+    words = [sys.executable, "-P", "-m", "tagloom.cli", "confirm", "--watchdog", "-i", str(inventory)]
     try:
         pid = _spawn(words, home / LOG)
     except OSError as error:

@@ -120,9 +120,9 @@ def watchdog_words(watchdog: Mapping[str, Any], now: float) -> str:
         last = f"the last at {_until(watchdog['tried_at'], now)}: {watchdog['error']}"
         failed = f"{count(watchdog['tries'], 'try')} failed, {last}"
     if watchdog["gave_up"]:
-        return f"gave up: {failed}; tagloom rollback takes the change back, or tagloom confirm --watch tries again"
+        return f"gave up: {failed}; tagloom rollback takes the change back, or tagloom confirm --watchdog tries again"
     if not watchdog["at_work"]:
-        again = "tagloom confirm --watch starts it again"
+        again = "tagloom confirm --watchdog starts it again"
         return f"not running ({watchdog['by'] or 'none was started'}): {failed + '; ' if failed else ''}{again}"
     if failed:
         until = _until(watchdog["gives_up_at"], now)
