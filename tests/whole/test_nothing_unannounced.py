@@ -46,7 +46,7 @@ def test_a_first_push_finds_its_hitless_way_and_a_rollback_announces_the_way_bac
     assert (page["strategy"], page["rollback_possible"], *seen(page)) == ("greenfield", True, True, 0, 0, 0)
     assert page["pending"]
     shown = " ".join(terminal("apply", "b", "--check").split())
-    assert "spanning tree ends, and its failover with it" in shown
+    assert "spanning tree is off afterwards, and its automatic failover with it" in shown
     assert shown.endswith("next tagloom apply b")
     process.traffic(terminal.rack, "start")
     page = terminal.answer("apply", "b")
@@ -91,7 +91,7 @@ def test_where_no_hitless_way_is_known_a_first_push_says_why_and_needs_to_be_all
         shown = " ".join(terminal("apply", "b", "--check", expect=1).split())
         assert "NOT hitless: 6 of 6 pairs interrupted, about " in shown
         assert "h0 -> h1" in shown
-        assert "undo tagloom rollback does not take it back" in shown
+        assert "undo none: tagloom rollback can't undo a change in one go" in shown
         assert "next tagloom apply b --allow interrupt" in shown
         assert "nothing was sent" in terminal("apply", "b", expect=1)
         page = terminal.answer("apply", "b", expect=1)

@@ -767,12 +767,12 @@ def way_lines(way: ChangeWay) -> list[str]:
     """Return how a change leads to its target, what its end means for failover, and what takes it back."""
     lines = row("way", way.sentence) if way.returns else []
     if way.ends_spanning_tree:
-        ends = "spanning tree ends, and its failover with it; then tagloom repair moves paths around a failure"
-        lines += row("failover", f"{ends}, by itself while tagloom run is running")
+        ends = "spanning tree is off afterwards, and its automatic failover with it. After a failure, tagloom repair"
+        lines += row("failover", f"{ends} reroutes; the service does so by itself: tagloom run --install-service")
     if not way.returns:
-        return lines + row("undo", "tagloom rollback does not take it back: nothing is proven of a change in one go")
-    to_tree = "tagloom rollback --allow drain returns to spanning tree, which cuts pairs off until it has settled"
-    return lines + row("undo", to_tree if way.ends_spanning_tree else "tagloom rollback takes it back")
+        return lines + row("undo", "none: tagloom rollback can't undo a change in one go, which has no proven way back")
+    to_tree = "tagloom rollback --allow drain returns to spanning tree; no traffic passes until it has settled"
+    return lines + row("undo", to_tree if way.ends_spanning_tree else "tagloom rollback")
 
 
 def drift_lines(findings: Sequence[Finding]) -> list[str]:
