@@ -14,6 +14,7 @@ WITH_REASON = {
     "measure/test_power.py": "a meter that is unplugged",
     "observe/loopback.py": "a turn of asyncio's loop, of no time",
     "observe/test_snmp_adapter.py": "an agent that is slow at each answer",
+    "run/test_day_with_failures.py": "the agents' clocks count hundredths of a second",
     "stories/days.py": "the agents' clocks count hundredths of a second, and a push is aborted in its middle",
     "run/test_run_rack.py": "the agents' clocks count hundredths of a second",
     "waiting.py": "in between two looks",

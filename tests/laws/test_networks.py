@@ -341,7 +341,7 @@ def test_a_fabric_of_a_rollouts_waves_is_read_back_with_both_networks_of_its_hos
     old = make_fabric("ring", 4, extra="networks: {a: [h0, h1], b: [h2, h3]}\n")
     new = make_fabric("ring", 4, extra="networks: {a: [h0], b: [h1, h2, h3]}\n")
     both = FabricPair(old, new)
-    assert (both.same_cabling, both.difference) == (False, "1 host changes its network")
+    assert (both.same_cabling, both.difference) == (False, "1 host moved to another network")
     between = both.united(new_addresses=True)
     assert {name: mine.tolist() for name, mine in between.networks.items()} == {"a": [0], "a -> b": [1], "b": [2, 3]}
     assert between.isolated_networks.tolist() == [[False, False, True], [False, False, False], [True, False, False]]

@@ -28,6 +28,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 PAGES = sorted(page.stem for page in RESULTS.glob("*.md") if page.stem != "README")
 # The test that holds a page to what its command gives, for the pages that this one does not.
 ELSEWHERE = {
+    "clock": "run/test_links_by_the_clock.py",
     "install": "docs/test_readme.py",
     "predict-errors": "predict/test_predict_error.py",
     "rate-switch": "predict/test_rate_switch.py",

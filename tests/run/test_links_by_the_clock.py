@@ -106,7 +106,7 @@ def test_a_remembered_list_that_the_timetable_lacks_now_is_found_by_the_journal(
 
 
 def test_a_change_reads_each_switch_once_and_opens_sessions_only_for_lines(terminal):
-    """What made a change slow: switches read twice, waves without lines, waits for nothing."""
+    """What made a change slow (benchmarks/results/clock.md): switches read twice, waves without lines, idle waits."""
     once(terminal, "day.yml")
     seen = set(terminal.runs.glob("*-check"))
     once(terminal, "night.yml")
