@@ -274,7 +274,7 @@ def _save_power(
     stage.detail(*terminal.outcome_lines(pushed, checked=False, waves=rollout["waves"]))
     stage.say(
         demo.check(
-            "every wave landed, no host pair interrupted",
+            "every wave done, no host pair interrupted",
             f"{pushed.reached} of {pushed.waves}",
             pushed.good and not rollout["downtime_seconds"],
         )
