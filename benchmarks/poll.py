@@ -54,7 +54,7 @@ async def agents() -> None:
     port = 0
     for number in range(SWITCHES):
         device = Device(f"s{number}", platform, lambda _: "")
-        tree = SwitchTree(device, number, lambda p: (p << 33, p << 34), dict, time.monotonic)
+        tree = SwitchTree(device, number, lambda p: (p << 33, p << 34), dict, time.monotonic, lambda _: 0.0)
         agent = Agent(tree, LOGIN, b"\x80\x00\x1f\x88\x03" + switch_mac(number).to_bytes(6, "big"))
         port = (await serve(agent, (address(number), port))).get_extra_info("sockname")[1]
     print(port, flush=True)

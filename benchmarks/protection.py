@@ -72,13 +72,14 @@ def rows(name: str, fabric: Fabric, prefers: Sequence[str] = ("vlans", "load")) 
         build, proof, _ = pipeline.plan(fabric, TEMPLATES, prefer=prefer, protect="link", texts=False)
         seconds = time.process_time() - start
         got = what_if(fabric, build.state, "links", build.detours)
+        vlans = {vlan for held in build.state.values() for vlan in held.owned_vlans}
         found.append(
             (
                 name,
                 prefer,
                 f"{got.protected:,}",
                 f"{got.unprotected:,}",
-                f"{bare.vlans} -> {build.vlans}",
+                f"{bare.vlans} -> {len(vlans)}",
                 f"{proof.fdb_entries_max:,}",
                 f"{got.hops_max / before.hops_before:.2f}",
                 f"{got.load_max / before.load_before:.2f}",

@@ -754,6 +754,7 @@ def test_what_cannot_be_taken_back_is_not_begun_with_a_confirmation(ring):
     assert ring.answer("confirm", expect=1) | {"said": ""} == {
         "confirmed": False,
         "confirmation": None,
+        "pending": False,
         "said": "",
         "errors": "",
     }

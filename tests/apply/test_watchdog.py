@@ -42,6 +42,7 @@ class Bench:
     def __init__(self, home, fabric):
         self.home, self.rack, self.fabric = home, home / "rack", fabric
         self.runs = self.rack / "runs"
+        self.order = None  # the waves of the change, where there is one
         process.up(Order(fabric, TEMPLATES), self.rack)
 
     @property

@@ -34,6 +34,7 @@ from tagloom.operate import waves
 from tagloom.operate.clock_document import read_clock
 from tagloom.operate.one_way_links import OneWayLinks
 from tagloom.operate.repair_runs import FOLDER
+from tagloom.operate.watchdog import read_watchdog
 from tagloom.pipeline import read_build, traffic_from
 from tagloom.platforms.evidence import first_login, settle
 from tagloom.predict.sweep import read_sweep
@@ -371,6 +372,9 @@ def make(home: Path) -> None:
         **{f"tau/profile.{a}.0.0": TAU.format((a + 1) % 3) for a in range(3)},
         "rack.json": json.dumps({"pid": 1, "socket": "/none", "ports": {"s0": 1}, "agents": {}, "snmp_port": 9}),
         "running/spanning-tree.json": json.dumps({"root": "s0", "blocked": ["s1:g3"]}),
+        "watchdog.json": json.dumps(
+            {"user": "me", "host": "here", "pid": 1, "tries": 1, "failed_since": 1.0, "tried_at": 1.0}
+        ),
         "lock.holder": json.dumps(dict.fromkeys(("user", "host", "since", "command", "directory"), "x") | {"pid": 1}),
     }
     for name, text in files.items():
@@ -505,4 +509,5 @@ READERS = (
     Reader("active tree", "running/spanning-tree.json", lambda: read_active_tree(Path("running"))),
     Reader("rack", "rack.json", lambda: read_info(Path())),
     Reader("holder", "lock.holder", lambda: holder(Path("lock"))),
+    Reader("watchdog", "watchdog.json", lambda: read_watchdog(Path())),
 )

@@ -58,7 +58,7 @@ def test_a_change_by_the_clock_is_a_run_like_any_other_and_is_followed_and_taken
     assert process.ping(terminal.rack)["lost"] == 0
     page = terminal.answer("status", expect=0)
     assert page["source"] == str(terminal.rack / "run" / "build")
-    terminal("plan", "f.yml", "--off", "s0:g2", "s1:g4", "-o", "follows", "--force")
+    terminal("plan", "f.yml", "--off", "s0:g2", "s1:g4", "-o", "follows", "--force", "--protect", "none")
     followed = terminal.answer("apply", "follows", "--check")
     assert (followed["changed"], followed["pending"]) == ([], False)
     terminal("rollback")

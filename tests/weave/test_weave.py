@@ -201,4 +201,8 @@ def test_ids_of_vlans_follow_one_another_from_the_first(assignment, protect):
     fabric = make_fabric("mesh", 3, 2)
     build, _, _ = pipeline.plan(fabric, ROOT / "templates", assignment=assignment, protect=protect, texts=False)
     found = {int(vlan) for held in build.state.values() for vlan in held.owned_vlans}
-    assert sorted(found) == list(range(fabric.first_vlan, fabric.first_vlan + build.vlans))
+    assert sorted(found) == list(range(fabric.first_vlan, fabric.first_vlan + len(found)))
+    detours = build.protection.detour_vlans if build.protection is not None else 0
+    assert (detours > 0) == (protect == "link")
+    if assignment == "fixed":
+        assert len(found) == build.vlans + detours

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow
 GOOD, NO, DEVICE_FAILED = 0, 1, 3
 PUSHED = (("apply", "b", "--allow", "interrupt"),)
 CUT = (*PUSHED, ("cut", "s0", "g1"))
-TIMETABLE = "timezone: UTC\nrepair: propose\nrules:\n  - {when: '0 0 * * *', settings: all-on}\n"
+TIMETABLE = "timezone: UTC\nrepair: propose\nrules:\n  - {when: '0 0 * * *', off: [s0:g1]}\n"
 
 # What was done before, the command, its exit status, and whether something would be sent or is left to send.
 PAGES = {

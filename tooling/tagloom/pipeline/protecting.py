@@ -84,7 +84,13 @@ def with_detours(
             continue
         break
     detours = name_detours(fabric, routes, trees, vlan_of)
-    return ProtectedPlan(routes, state, woven.vlans, detours)
+    return ProtectedPlan(routes, state, woven.vlans if renamed else _selected(fabric, state), detours)
+
+
+def _selected(fabric: Fabric, state: FabricState) -> int:
+    """Return how many VLANs the hosts' PVIDs select before a failure; the tags of hosts that tag count, too."""
+    pvids = {int(state[fabric.switches[host.switch].name].pvid[host.port - 1]) for host in fabric.hosts}
+    return len(pvids) + len(fabric.tags)
 
 
 def _renamed_along(
