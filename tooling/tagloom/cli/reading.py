@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tagloom.cli.screen import GOOD
 from tagloom.errors import Finding, InputError
 from tagloom.share import share_directory
+from tagloom.units import number_of
 
 if TYPE_CHECKING:
     import argparse
@@ -131,7 +132,7 @@ def _search(args: argparse.Namespace, screen: Screen, known: dict[str, Path]) ->
     shown = list(found)[: None if args.verbose else MOST_PAGES]
     screen.say(*(f"{name:<{width}}  {excerpt(found[name][0], args.words, WIDTH - width - 2)}" for name in shown))
     if len(shown) < len(found):
-        screen.say(f"more      {len(found) - len(shown)} more pages: -v lists all")
+        screen.say(f"more      {number_of(len(found) - len(shown), 'more page')}: -v lists all")
     screen.say(f"next      tagloom docs {shown[0]}")
     screen.answer({"words": args.words, "found": [{"page": n, "title": titles[n], "lines": found[n]} for n in found]})
     return GOOD

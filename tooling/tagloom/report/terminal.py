@@ -343,7 +343,7 @@ def settings_lines(payload: Mapping[str, Any]) -> list[str]:
             if payload["links_asleep"] or payload["hosts_asleep"]
             else []
         ),
-        *row("load", f"busiest channel {before:,} bytes -> {after:,} bytes"),
+        *row("load", f"busiest channel {count(before, 'byte')} -> {count(after, 'byte')}"),
     ]
     if payload["average_hops_after"] is not None:
         hops = f"{payload['average_hops_before']:.2f} -> {payload['average_hops_after']:.2f}"
