@@ -283,6 +283,7 @@ def test_a_switch_that_its_lines_cut_off_comes_back_by_its_reload(ring):
     process.fault(ring.rack, name, "refuse-login", at=2)
     process.fault(ring.rack, name, "drop-before", at=3)
     page = ring.answer("apply", "change", "--confirm", "1h", expect=3)
+    end_watchdog(ring.rack / "runs")  # which would take the change back once the switch answers
     (outcome,) = [each for each in page["outcomes"] if each["switch"] == name and each["reload"]][:1]
     assert outcome["reload"].startswith("reloads at ")
     assert "from what it held before the wave" in outcome["error"]

@@ -11,6 +11,7 @@ import numpy as np
 
 from tagloom.graph.paths import paths_to
 from tagloom.lab.dataplane import Dataplane
+from tagloom.platforms.port_names import port_numbers
 from tagloom.records.change import difference
 from tagloom.records.switch_state import Membership
 from tagloom.verify import Plan, verify
@@ -239,14 +240,15 @@ def _true(fabric: Fabric, state: FabricState, pair: tuple[int, int], why: str, s
         out = {p for at, p in ways if at == s}
         member = {p for p in fabric.used_ports[s] if state[match[1]].member(vlan, p) and _live(fabric, state, s, p)}
         return s in reached and out <= member and len(member - out) <= 1
-    if match := re.fullmatch(r"dropped at (\S+) in VLAN \d+: the entry's port \d+ leads nowhere", why):
+    if match := re.fullmatch(r"dropped at (\S+) in VLAN \d+: the entry's port \S+ leads nowhere", why):
         s = fabric.index[match[1]]
         return s in reached and all(at != s for at, _ in ways)
-    if match := re.fullmatch(r"led out of port (\d+) of (\S+) in VLAN \d+, where that host is not", why):
-        return (fabric.index[match[2]], int(match[1])) in ways and not arrived
-    if match := re.fullmatch(r"dropped on entering (\S+) port (\d+)", why):
+    number = port_numbers(fabric)
+    if match := re.fullmatch(r"led out of port (\S+) of (\S+) in VLAN \d+, where that host is not", why):
+        return (fabric.index[match[2]], number(match[2], match[1])) in ways and not arrived
+    if match := re.fullmatch(r"dropped on entering (\S+?):(\S+)", why):
         s = fabric.index[match[1]]
-        return (s, int(match[2])) in entered and all(at != s for at, _ in ways)
+        return (s, number(match[1], match[2])) in entered and all(at != s for at, _ in ways)
     if re.fullmatch(r"goes round for ever by .*", why):
         return max(seen.storm.values(), default=0) >= STORM_FRAMES
     if why == "flooded, and no copy arrives":
