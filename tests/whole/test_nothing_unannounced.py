@@ -178,3 +178,18 @@ def test_the_way_back_from_a_first_push_is_named_and_leads_to_spanning_tree(term
     terminal(*then[1:])
     assert terminal.answer("lab", "ping")["lost"] == 0
     assert all("no spanning-tree" not in text for text in process.configurations(terminal.rack).values())
+
+
+def test_a_preview_outside_the_maintenance_windows_shows_the_change_and_ends_as_the_push_would(terminal):
+    (terminal.rack / "windows.yml").write_text('windows:\n- {when: "0 0 29 2 *", hours: 0.01}\n')
+    try:
+        page = terminal.answer("apply", "b", "--check", expect=1)
+        assert (page["changed"], page["pending"], page["advice"]) == (ALL, True, ["--outside-window"])
+        assert "maintenance windows" in page["refused"]
+        assert "maintenance windows" in terminal.answer("apply", "b", expect=1)["refused"]
+        assert "refused" not in terminal.answer("apply", "b", "--check", "--outside-window")
+        terminal("apply", "b", "--outside-window")
+        page = terminal.answer("replace", "s1", "--check", "--used", "--allow", "interrupt", expect=1)
+        assert "maintenance windows" in page["refused"]
+    finally:
+        (terminal.rack / "windows.yml").unlink()

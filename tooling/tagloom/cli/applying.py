@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from tagloom.operate.apply import ApplyOptions
     from tagloom.operate.prepare import PreparedChange
     from tagloom.operate.waves import ApplyContext, Survey
+    from tagloom.read.windows import MaintenanceWindows
     from tagloom.records.fabric import Fabric
 
 
@@ -74,11 +75,22 @@ def _apply(args: argparse.Namespace, screen: Screen) -> int:
             rule = "a build: the waves of a rollout are what they are, and rollout has this option too"
             wrong.findings.append(Finding("--foreign", rule, str(args.build)))
     wrong.end()
-    if windows is not None and not args.check:
-        windows.refuse_outside(time.time())
+    closed = closed_now(args, windows)
     with until_confirmed(args, screen), Ansible(site, args.limit) as ansible:
         ansible.start()
-        return prove_and_apply(args, screen, ansible)
+        return prove_and_apply(args, screen, ansible, closed=closed)
+
+
+def closed_now(args: argparse.Namespace, windows: MaintenanceWindows | None) -> PlanError | None:
+    """Refuse an apply outside the maintenance windows; a check returns the refusal, to show it with the preview."""
+    try:
+        if windows is not None:
+            windows.refuse_outside(time.time())
+    except PlanError as error:
+        if not args.check:
+            raise
+        return error
+    return None
 
 
 def _settled(context: Any, result: Any, args: argparse.Namespace) -> Any:
@@ -95,9 +107,16 @@ def _settled(context: Any, result: Any, args: argparse.Namespace) -> Any:
 
 
 def prove_and_apply(
-    args: argparse.Namespace, screen: Screen, ansible: Ansible, more: Mapping[str, Any] | None = None
+    args: argparse.Namespace,
+    screen: Screen,
+    ansible: Ansible,
+    more: Mapping[str, Any] | None = None,
+    closed: PlanError | None = None,
 ) -> int:
-    """Prove a build or a rollout, apply it and answer, with `more` of a command that does so at its end."""
+    """Prove a build or a rollout, apply it and answer, with `more` of a command that does so at its end.
+
+    `closed` is why the push would be refused of which this is the preview, whatever it finds.
+    """
     from tagloom.operate import prepare
     from tagloom.report import terminal
 
@@ -106,7 +125,7 @@ def prove_and_apply(
             prepared = stack.enter_context(prepare.prepared_copy(args.build, ansible.site, _without(args)))
             _check_readmitted(args.readmit, prepared)
         if prepared.proof.proven:
-            return _apply_proven(args, screen, ansible, prepared, more or {})
+            return _apply_proven(args, screen, ansible, prepared, more or {}, closed)
         screen.say(
             *terminal.proof_lines(prepared.proof, len(prepared.fabric.hosts)),
             "refused: nothing goes to a switch that was not proven",
@@ -116,7 +135,12 @@ def prove_and_apply(
 
 
 def _apply_proven(
-    args: argparse.Namespace, screen: Screen, ansible: Ansible, prepared: PreparedChange, more: Mapping[str, Any]
+    args: argparse.Namespace,
+    screen: Screen,
+    ansible: Ansible,
+    prepared: PreparedChange,
+    more: Mapping[str, Any],
+    closed: PlanError | None,
 ) -> int:
     from tagloom.operate import apply as operation
 
@@ -134,7 +158,7 @@ def _apply_proven(
             _show(found.outcomes, screen, args, prepared.fabric)
 
     with context_of(args, screen, ansible) as context:
-        older = _older(args, context, prepared.fabric.name, options)
+        older = closed or _older(args, context, prepared.fabric.name, options)
         try:
             result = operation.look_and_apply(context, prepared, options, check=args.check, on_found=show, phase=phase)
         except PlanError:
@@ -309,7 +333,7 @@ def _show_result(
 ) -> int:
     """Return what became of every switch, where the fabric stands, and what to type next.
 
-    `older` is why the push would be refused of which this is the preview: a run before it needs an answer.
+    `older` is why the push would be refused of which this is the preview: the hour, or a run that needs an answer.
     """
     from tagloom.apply.confirmations import WAITING
     from tagloom.operate.clock_document import failover_of, read_clock

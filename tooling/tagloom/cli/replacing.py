@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ipaddress
-import time
 from argparse import Namespace
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagloom.cli.applying import add_diff_option, context_of, prove_and_apply, pushed_payload
+from tagloom.cli.applying import add_diff_option, closed_now, context_of, prove_and_apply, pushed_payload
 from tagloom.cli.bootstrapping import (
     SERVER_SECONDS,
     add_device,
@@ -80,8 +79,7 @@ def _replace(args: argparse.Namespace, screen: Screen) -> int:
         wrong.of(lambda: read_waves(args.build))
     wrong.end()
     assert build is not None  # noqa: S101 - else there are findings
-    if windows is not None and not args.check:
-        windows.refuse_outside(time.time())
+    closed = closed_now(args, windows)
     logged_in = logins(args, site.inventory)
     with ExitStack() as stack:
         ansible = stack.enter_context(Ansible(site))
@@ -102,11 +100,10 @@ def _replace(args: argparse.Namespace, screen: Screen) -> int:
             return _not_new(args, screen, box, payload)
         status = _isolate(args, screen, ansible, prepared, box, payload)
         if status != GOOD or (args.check and (box.line or payload["new_key"])):
-            _end_early(args, screen, payload, len(lines), status)
-            return status
+            return _end_early(args, screen, payload, len(lines), status, closed)
         if not args.check:
             _let_in_or_say(args, screen, box, lines, payload)
-    return _join(args, screen, replace(site, run=f"{site.run}-join"), build, payload)
+    return _join(args, screen, replace(site, run=f"{site.run}-join"), build, payload, closed)
 
 
 def _check_words(args: argparse.Namespace, wrong: Findings) -> None:
@@ -312,15 +309,27 @@ def _ends(ports: Mapping[str, Collection[str]]) -> str:
     return ", ".join(f"{neighbour}:{port}" for neighbour, names in ports.items() for port in names)
 
 
-def _end_early(args: argparse.Namespace, screen: Screen, payload: dict[str, Any], lines: int, status: int) -> None:
+def _end_early(
+    args: argparse.Namespace,
+    screen: Screen,
+    payload: dict[str, Any],
+    lines: int,
+    status: int,
+    closed: PlanError | None,
+) -> int:
     """Answer where the box cannot be joined yet: it has no login, or its key is not enrolled by --check."""
-    if status == GOOD:
+    if closed is not None and status == GOOD:
+        payload |= {"refused": closed.rule, "witness": closed.witness, "next": closed.next_step}
+        screen.say(f"refused   {closed.rule}: {closed.witness}")
+        status = NO
+    elif status == GOOD:
         first = f"type {number_of(lines, 'line')} at the console, " if payload["over"] == "console" else ""
         screen.say(f"then      {first}enrol the host key, configure and join {payload['switch']}")
         words = [f"tagloom replace {payload['switch']}{inventory_words(args)}"]
         payload["next"] = " ".join([*words, "(the same, without --check)"])
     screen.say(f"next      {payload['next']}")
     screen.answer({**pushed_payload(), **payload, "pending": True})
+    return status
 
 
 def _let_in_or_say(
@@ -365,7 +374,14 @@ def _let_in(
     screen.say(*factory_user_lines(box.switch, payload["factory_user"]))
 
 
-def _join(args: argparse.Namespace, screen: Screen, site: Any, build: Path, payload: dict[str, Any]) -> int:
+def _join(
+    args: argparse.Namespace,
+    screen: Screen,
+    site: Any,
+    build: Path,
+    payload: dict[str, Any],
+    closed: PlanError | None,
+) -> int:
     """Configure the box apart from all others, then open the ports to it: what apply --readmit does."""
     from tagloom.apply.playbook import Ansible
 
@@ -373,7 +389,7 @@ def _join(args: argparse.Namespace, screen: Screen, site: Any, build: Path, payl
     words |= {"foreign": "refuse", "confirm": "", "resume": False, "on_failure": "stop"}
     with Ansible(site) as ansible:
         ansible.start()
-        return prove_and_apply(Namespace(**{**vars(args), **words}), screen, ansible, payload)
+        return prove_and_apply(Namespace(**{**vars(args), **words}), screen, ansible, payload, closed)
 
 
 def add(commands: Commands) -> None:
