@@ -23,9 +23,10 @@ from tagloom.records.timetable import Watch
 
 pytestmark = pytest.mark.slow
 
+HOLD_SECONDS = 0.05  # by the agents' own clocks: as much as passes there between two looks, on however fast a machine
 NIGHT = ("s0:g2", "s1:g2", "s2:g2")  # one of the two links between any two switches
 RULES = f"""repair: auto
-repair_hold_seconds: 0.5
+repair_hold_seconds: {HOLD_SECONDS}
 rules:
 - {{when: "0 20 * * *", off: [{", ".join(NIGHT)}]}}
 - {{when: "0 7 * * *", off: []}}
@@ -48,7 +49,7 @@ class FastClock:
 
     def sleep(self, seconds):
         self.at += seconds
-        time.sleep(0.05)  # the agents' clocks count hundredths
+        time.sleep(HOLD_SECONDS)  # the agents' clocks count hundredths
         while self.actions and self.actions[0][0] <= self.at:
             self.actions.pop(0)[1]()
         if not self.actions:
@@ -105,7 +106,7 @@ def test_links_that_are_off_come_on_for_a_broken_cable_and_a_rule_waits_for_the_
             *("auto", fabric, lambda judged: observe_all(judged, agents, snmp.ask, PASSING)),
             lambda judged, names: observe_all(judged, agents, snmp.ask, CARRIER, names),
             *(controller.next_site, hold_fabric, clock.steady, lambda text: tell(clock.at, text)),
-            *(controller.note_decision, lambda _event: None, 0.5, LOOK),
+            *(controller.note_decision, lambda _event: None, HOLD_SECONDS, LOOK),
         )
         with pytest.raises(KeyboardInterrupt):
             controller.run()

@@ -46,14 +46,14 @@ from tagloom.render import parse
 
 MIDNIGHT = datetime(2026, 11, 20, 0, 0, tzinfo=UTC).timestamp()
 DAY, LOOK = 86_400.0, 900.0  # seconds; how often it looks, at the clock and at what is dead
+HOLD_SECONDS = 0.05  # by the agents' own clocks, which know of no virtual hours: what passes there between two looks
 BOUND = 2 * LOOK  # within which pairs that cables join must work again
-TIMETABLE = """rules:
-- {when: "0 20 * * *", settings: night.json}
-- {when: "0 7 * * *", settings: all-on}
+TIMETABLE = f"""rules:
+- {{when: "0 20 * * *", settings: night.json}}
+- {{when: "0 7 * * *", settings: all-on}}
 repair: auto
-repair_hold_seconds: 0.5
+repair_hold_seconds: {HOLD_SECONDS}
 """
-HOLD_SECONDS = 0.5  # by the switches' own clocks, which know of no virtual hours
 ABORTED_AFTER = 4.0  # real seconds into a push
 
 
@@ -87,7 +87,7 @@ class VirtualClock:
         self.days.looked()
         self.passed += seconds
         self.at += seconds
-        time.sleep(0.05)  # agents' clocks count hundredths
+        time.sleep(HOLD_SECONDS)  # agents' clocks count hundredths
         self.days.reached(self.at)
 
 
