@@ -29,7 +29,7 @@ def test_the_map_names_every_room_by_its_own_first_line(pytestconfig):
     if pytestconfig.option.update_golden:
         PAGE.write_text(MAP.sub(lambda _: drawn, text), "utf-8")
     else:
-        assert MAP.findall(text) == [drawn], "pytest tests/test_contributing.py --update-golden draws it anew"
+        assert MAP.findall(text) == [drawn], "pytest tests/test_contributing.py --update-golden draws it again"
 
 
 def test_every_target_and_file_it_names_is_there():

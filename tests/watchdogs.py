@@ -1,11 +1,53 @@
-"""End the watchdog of a change that must be confirmed, as a computer does that loses its power."""
+"""A rack with changes that must be confirmed, and the end of their watchdog, as of a computer that loses its power."""
 
+import json
 import os
 import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing, suppress
 
+from command_line import commands
+from tagloom.apply.journal import Journal
 from tagloom.apply.lock import alive
 from tagloom.operate.watchdog import read_watchdog
 from waiting import until
+
+WAITS = "select 1 from confirmations join runs on run = id where runs.state = 'done' and source like '%change'"
+
+
+class ConfirmedRack:
+    """The commands on a rack in `home`, whose directory `change` has the rollout that must be confirmed."""
+
+    def __init__(self, home):
+        self.home, self.rack = home, home / "rack"
+        self.runs = self.rack / "runs"
+
+    @property
+    def journal(self):
+        return Journal(self.runs / "journal.db")
+
+    def start(self, *words):
+        command = [sys.executable, "-m", "tagloom.cli", *words, "-i", str(self.rack), "--json"]
+        return subprocess.Popen(
+            command, cwd=self.home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        )
+
+    def answer(self, *words, expect=0):
+        done = commands.run([*words, "-i", self.rack, "--json"], self.home)
+        assert done.returncode == expect, (done.returncode, done.stdout, done.stderr)
+        assert "Traceback" not in done.stderr
+        return json.loads(done.stdout) | {"said": done.stderr}
+
+    def until_it_waits(self, begun):
+        """Wait until the change was sent and waits for its confirmation."""
+
+        def row():
+            with suppress(sqlite3.Error), closing(sqlite3.connect(f"file:{self.journal.path}?mode=ro", uri=True)) as db:
+                return db.execute(WAITS).fetchone()
+
+        until(row, begun)
 
 
 def end_watchdog(runs):

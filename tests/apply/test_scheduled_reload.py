@@ -5,22 +5,18 @@ import os
 import re
 import shutil
 import signal
-import sqlite3
-import subprocess
-import sys
-from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from command_line import commands
+from command_line.terminal import without_waits
 from fabrics import make_fabric
 from tagloom import pipeline, platforms
 from tagloom.adapters.connect import connect
 from tagloom.adapters.ssh import Access
 from tagloom.apply.abort import at_work
-from tagloom.apply.journal import Journal
 from tagloom.apply.scheduled_reloads import ScheduledReloads
 from tagloom.lab import process
 from tagloom.lab.device import Quirks
@@ -31,7 +27,7 @@ from tagloom.share import share_directory
 from tagloom.verify import Plan, verify
 from thinned import few
 from waiting import until
-from watchdogs import end_watchdog
+from watchdogs import ConfirmedRack, end_watchdog
 
 pytestmark = pytest.mark.slow
 
@@ -42,27 +38,20 @@ FOREVER = 3600.0
 UNKNOWN = "none: no words for it are known of its family"
 
 
-class Ring:
+class Ring(ConfirmedRack):
     """A rack of two Ciscos and a 5324 that runs one build, the rollout to another, and the commands for it."""
 
     def __init__(self, home):
-        self.home, self.rack = home, home / "rack"
+        super().__init__(home)
         old, proof, texts = pipeline.plan(FABRIC, TEMPLATES)
         pipeline.write_build(old, proof, texts, home / "old")
         new, proof, texts = pipeline.plan(FABRIC, TEMPLATES, routing="tree", previous=old)
         pipeline.write_build(new, proof, texts, home / "new")
         pipeline.write_rollout(new, pipeline.rollout_between(old, new), TEMPLATES, home / "change")
-        page = json.loads((home / "change/rollout.json").read_text())
-        for wave in page["waves"]:
-            wave["drain_seconds"] = 0  # no frame is under way in a rack that nobody sends through
-        (home / "change/rollout.json").write_text(json.dumps(page))
+        without_waits(home / "change")
         self.order = waves.read_sequence(home / "change")
         self.info = process.up(Order(FABRIC, TEMPLATES), self.rack)
         self.answer("apply", "old", "--allow", "interrupt")
-
-    @property
-    def journal(self):
-        return Journal(self.rack / "runs/journal.db")
 
     @property
     def written_down(self):
@@ -89,37 +78,12 @@ class Ring:
         state = self.running()
         return all(state[name] == self.order.state_after(state[name], name, wave) for name in state)
 
-    def start(self, *words):
-        command = [sys.executable, "-m", "tagloom.cli", *words, "-i", str(self.rack), "--json"]
-        return subprocess.Popen(
-            command, cwd=self.home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-        )
-
-    def answer(self, *words, expect=0):
-        done = commands.run([*words, "-i", self.rack, "--json"], self.home)
-        assert done.returncode == expect, (done.returncode, done.stdout, done.stderr)
-        assert "Traceback" not in done.stderr
-        return json.loads(done.stdout) | {"said": done.stderr}
-
     def hold_back(self, name):
         """Let a switch take its second line of configuration only once mended."""
         process.fault(self.rack, name, "slow", at=2, lasts=FOREVER)
 
     def until_held_back(self, begun, name):
         until(lambda: not process.faults(self.rack)["waiting"][name], begun)
-
-    def until_it_waits(self, begun):
-        def row():
-            try:
-                with closing(sqlite3.connect(f"file:{self.journal.path}?mode=ro", uri=True)) as wire:
-                    question = (
-                        "select 1 from runs, confirmations where run = id and state = 'done' and source like '%change'"
-                    )
-                    return wire.execute(question).fetchone()
-            except sqlite3.Error:
-                return None
-
-        until(row, begun)
 
     def first(self):
         """Return the first Cisco that the change sends lines to, and the wave in which it does."""

@@ -6,18 +6,16 @@ import re
 import shutil
 import signal
 import sqlite3
-import subprocess
-import sys
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from command_line import commands
+from command_line.terminal import without_waits
 from fabrics import make_fabric
 from tagloom import pipeline
 from tagloom.apply.abort import at_work
-from tagloom.apply.journal import Journal
 from tagloom.lab import process
 from tagloom.lab.directory import Order
 from tagloom.operate import waves
@@ -26,7 +24,7 @@ from tagloom.operate.watchdog import WATCHDOG as FILE
 from tagloom.operate.watchdog import read_watchdog
 from tagloom.share import share_directory
 from waiting import until
-from watchdogs import end_watchdog
+from watchdogs import ConfirmedRack, end_watchdog
 
 pytestmark = pytest.mark.slow
 
@@ -36,47 +34,22 @@ FOREVER = 3600.0
 TAKES_BACK_SECONDS = 300.0  # with the wait for spanning tree, on a busy machine
 
 
-class Bench:
+class Bench(ConfirmedRack):
     """Hold a rack, and run commands on it."""
 
     def __init__(self, home, fabric):
-        self.home, self.rack, self.fabric = home, home / "rack", fabric
-        self.runs = self.rack / "runs"
+        super().__init__(home)
+        self.fabric = fabric
         self.order = None  # the waves of the change, where there is one
         process.up(Order(fabric, TEMPLATES), self.rack)
 
-    @property
-    def journal(self):
-        return Journal(self.runs / "journal.db")
-
     def running(self, *, startup=False):
         return pipeline.parse(self.fabric, process.configurations(self.rack, startup=startup))[0]
-
-    def start(self, *words):
-        command = [sys.executable, "-m", "tagloom.cli", *words, "-i", str(self.rack), "--json"]
-        return subprocess.Popen(
-            command, cwd=self.home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-        )
-
-    def answer(self, *words, expect=0):
-        done = commands.run([*words, "-i", self.rack, "--json"], self.home)
-        assert done.returncode == expect, (done.returncode, done.stdout, done.stderr)
-        assert "Traceback" not in done.stderr
-        return json.loads(done.stdout) | {"said": done.stderr}
 
     def shown(self):
         """Return the words of the status page."""
         done = commands.run(["status", "--offline", "-i", self.rack], self.home)
         return " ".join(done.stdout.split())
-
-    def until_it_waits(self, begun):
-        question = "select 1 from confirmations join runs on run = id where runs.state = 'done'"
-
-        def row():
-            with suppress(sqlite3.Error), closing(sqlite3.connect(f"file:{self.journal.path}?mode=ro", uri=True)) as db:
-                return db.execute(question).fetchone()
-
-        until(row, begun)
 
     def kill(self, begun):
         """Kill the command alone, by its id."""
@@ -102,10 +75,7 @@ def running_ring(tmp_path_factory):
     pipeline.write_build(old, proof, texts, made.home / "old")
     new = pipeline.plan(FABRIC, TEMPLATES, routing="tree", previous=old)[0]
     pipeline.write_rollout(new, pipeline.rollout_between(old, new), TEMPLATES, made.home / "change")
-    page = json.loads((made.home / "change/rollout.json").read_text())
-    for wave in page["waves"]:
-        wave["drain_seconds"] = 0  # no frame is under way in a rack that nobody sends through
-    (made.home / "change/rollout.json").write_text(json.dumps(page))
+    without_waits(made.home / "change")
     made.order = waves.read_sequence(made.home / "change")
     made.answer("apply", "old", "--allow", "interrupt")
     process.keep(made.rack)

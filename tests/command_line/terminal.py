@@ -68,7 +68,7 @@ class Terminal:
     def double_ring(self, switches):
         """Let a ring with two links between neighbours run a build, b; plan one with half of them off, night.
 
-        Neither has detours, so that a repair plans anew.
+        Neither has detours, so a repair replans.
         """
         self("new", "ring", "--dims", switches, "--parallel", 2, "-o", "f.yml")
         self("plan", "f.yml", "-o", "b", "--protect", "none")

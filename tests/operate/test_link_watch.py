@@ -1,5 +1,6 @@
 """A push that waits for links alone goes on once both ends of each were seen up, and is not cut short otherwise."""
 
+from contextlib import nullcontext
 from threading import Event
 
 from fabrics import ROOT, make_fabric
@@ -27,7 +28,7 @@ def test_links_are_looked_at_after_their_wave_until_all_are_up(tmp_path):
             both.set()
         return len(looked) >= 3
 
-    with links_watched(files, {2: PORTS}, seen_up):
+    with links_watched(files, {2: PORTS}, lambda: nullcontext(seen_up)):
         files.complete(1)
         files.complete(2)
         assert both.wait(PATIENCE)
@@ -44,7 +45,7 @@ def test_switches_that_cannot_be_read_leave_the_wait_as_it_is(tmp_path):
         looked.set()
         raise DeviceError("s0", "", "no answer")
 
-    with links_watched(files, {1: PORTS}, seen_up):
+    with links_watched(files, {1: PORTS}, lambda: nullcontext(seen_up)):
         files.complete(1)
         assert looked.wait(PATIENCE)
     assert not files.links_up(1).exists()

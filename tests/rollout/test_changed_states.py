@@ -1,4 +1,4 @@
-"""Parts that are down or dead in one fabric alone are named with the commands that lead there."""
+"""A rollout refuses parts that are down in one fabric alone, and names the command for each."""
 
 from dataclasses import replace
 

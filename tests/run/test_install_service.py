@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
+from tagloom.apply.lock import began_at
 from tagloom.cli import parser
-from tagloom.operate.clock_document import began_at
 from tagloom.read.service_unit import Service, is_written_here, service_unit
 
 OWN = os.geteuid() != 0
@@ -56,7 +56,7 @@ def test_init_writes_a_unit_that_systemd_takes(project, tmp_path):
     assert taken_by_systemd(unit, tmp_path) == (0, [])
     assert is_written_here(unit)
     command = shlex.split(value_of(unit, "ExecStart"))
-    assert command == [sys.executable, "-m", "tagloom.cli", "run", "-i", str(project / "inventory")]
+    assert command == [sys.executable, "-P", "-m", "tagloom.cli", "run", "-i", str(project / "inventory")]
     assert value_of(unit, "Restart") == "always"
 
 
@@ -65,7 +65,7 @@ def test_a_check_shows_the_unit_and_writes_nothing(project, tmp_path, answer, ru
     assert (status, page["wrote"], page["started"]) == (0, "", False)
     assert not (tmp_path / "config").exists()
     command = shlex.split(value_of(page["unit"], "ExecStart"))
-    args = parser().parse_args(command[3:])
+    args = parser().parse_args(command[4:])
     assert (args.command, args.every, args.no_watch, args.timetable) == ("run", "5s", True, None)
     assert args.inventory == project / "inventory"
     assert page["commands"][0] == "systemctl --user daemon-reload"

@@ -34,7 +34,7 @@ PAGES = {
     "nothing is dead": (PUSHED, "repair --check", GOOD, False),
     "a cable is dead, previewed": (CUT, "repair --check", NO, True),
     "a cable is dead": (CUT, "repair", GOOD, False),
-    "a cable is dead and led around": ((*CUT, ("repair",)), "repair --check", NO, False),
+    "a cable is down and the pairs are rerouted": ((*CUT, ("repair",)), "repair --check", NO, False),
     "a box that was used": (PUSHED, "replace s1 --check --used --allow interrupt", GOOD, True),
     "a box that is not new": (PUSHED, "replace s1 --check", NO, False),
     "first lines": ((), "bootstrap addressed.yml --network 127.0.0.0/8 -o first", GOOD, True),

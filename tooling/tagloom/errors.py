@@ -95,6 +95,15 @@ class PlanError(TagloomError):
         self.rule, self.witness, self.next_step, self.advice = rule, witness, next_step, advice
         super().__init__("; ".join(part for part in (rule, witness, next_step) if part))
 
+    def to_json(self) -> dict[str, str | list[str]]:
+        """Return the refusal with the keys of every command."""
+        return {
+            "refused": self.rule,
+            "witness": self.witness,
+            "next": self.next_step,
+            "advice": list(self.advice),
+        }
+
 
 class UnwritableError(PlanError):
     """A state that a switch cannot be told, though it could be planned: a rollout may lead another way."""

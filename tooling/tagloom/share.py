@@ -1,6 +1,10 @@
-"""Find the operator's files: playbooks, roles and templates."""
+"""Find the operator's files, playbooks, roles and templates, and name the command that starts this tagloom."""
 
+import sys
 from pathlib import Path
+
+# -P: no module is looked for in the directory that it starts in.
+OWN_COMMAND = (sys.executable, "-P", "-m", "tagloom.cli")
 
 
 def share_directory() -> Path:

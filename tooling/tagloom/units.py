@@ -1,6 +1,7 @@
 """Convert between the units people write and the SI units the records hold."""
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
@@ -158,6 +159,16 @@ def clock_time(at: float, now: float) -> str:
     """
     then, today = datetime.fromtimestamp(at, UTC).astimezone(), datetime.fromtimestamp(now, UTC).astimezone()
     return f"{then:%H:%M:%S}" if then.date() == today.date() else f"{then:%Y-%m-%d %H:%M:%S}"
+
+
+def first_of(names: Sequence[str], most: int) -> str:
+    """Return the first names, and how many more there are.
+
+    >>> first_of(["s0", "s1"], 2), first_of(["s0", "s1", "s2", "s3"], 2)
+    ('s0, s1', 's0, s1 and 2 more')
+    """
+    shown = ", ".join(names[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
 
 def number_of(number: int, noun: str) -> str:

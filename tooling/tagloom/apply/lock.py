@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _POLL_SECONDS = 0.2
 _TRIES = 5
+_STARTTIME = 19  # of the fields of /proc/PID/stat behind the name
 
 
 def operator() -> str:
@@ -168,19 +169,36 @@ def held(path: Path) -> bool:
     return False
 
 
-def alive(pid: int) -> bool:
-    """Return whether a process of this machine runs; a zombie does not."""
+def alive(pid: int, began: int = 0) -> bool:
+    """Return whether a process of this machine runs; a zombie does not.
+
+    With `began`, which `began_at` returned for it, nor does a later process that got its number.
+    """
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except PermissionError:
-        return True
+        pass
+    else:
+        if _stat(pid)[:1] == ["Z"]:
+            return False
+    return began in {0, began_at(pid)}
+
+
+def began_at(pid: int) -> int:
+    """Return when a process of this computer began, in ticks since the computer's start; 0 where nobody can tell."""
+    words = _stat(pid)
+    return int(words[_STARTTIME]) if len(words) > _STARTTIME else 0
+
+
+def _stat(pid: int) -> list[str]:
+    """Return what procfs has of a process behind its name, from its state on: proc(5)."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8") as payload:  # noqa: PTH123 - of procfs, read at once
-            return payload.read().rpartition(")")[2].split()[0] != "Z"
+            return payload.read().rpartition(")")[2].split()
     except OSError:
-        return True
+        return []
 
 
 def _holder_payload(path: Path) -> Path:

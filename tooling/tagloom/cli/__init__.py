@@ -131,10 +131,7 @@ def _run(words: list[str]) -> int:  # noqa: PLR0911 - an exit status for each ki
         screen.answer(
             {
                 "findings": [finding.to_json()],
-                "refused": error.rule,
-                "witness": error.witness,
-                "next": error.next_step,
-                "advice": list(error.advice),
+                **error.to_json(),
                 "pages": [page_of(command)],
                 **({"pending": False} if command in PUSHING else {}),
             }

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from tagloom.apply.site import Site
     from tagloom.operate.apply import ApplyOptions
     from tagloom.operate.prepare import PreparedChange
-    from tagloom.operate.waves import ApplyContext, Survey
+    from tagloom.operate.waves import Survey
     from tagloom.read.windows import MaintenanceWindows
     from tagloom.records.fabric import Fabric
 
@@ -82,10 +82,14 @@ def _apply(args: argparse.Namespace, screen: Screen) -> int:
 
 
 def closed_now(args: argparse.Namespace, windows: MaintenanceWindows | None) -> PlanError | None:
-    """Refuse an apply outside the maintenance windows; a check returns the refusal, to show it with the preview."""
+    """Refuse a push outside the maintenance windows; a check returns the refusal."""
+    return None if windows is None else _refusal(args, lambda: windows.refuse_outside(time.time()))
+
+
+def _refusal(args: argparse.Namespace, refuse: Callable[[], None]) -> PlanError | None:
+    """Call what may refuse a push; a check returns the refusal, to show it with the preview. Raises PlanError."""
     try:
-        if windows is not None:
-            windows.refuse_outside(time.time())
+        refuse()
     except PlanError as error:
         if not args.check:
             raise
@@ -158,7 +162,10 @@ def _apply_proven(
             _show(found.outcomes, screen, args, prepared.fabric)
 
     with context_of(args, screen, ansible) as context:
-        older = closed or _older(args, context, prepared.fabric.name, options)
+        name = prepared.fabric.name
+        older = closed or _refusal(
+            args, lambda: operation.refuse_unfinished(context, name, options, lambda what: _next_words(args, what))
+        )
         try:
             result = operation.look_and_apply(context, prepared, options, check=args.check, on_found=show, phase=phase)
         except PlanError:
@@ -169,19 +176,6 @@ def _apply_proven(
         if args.check and args.drift:  # which may lead elsewhere than what was surveyed
             _show(result.outcomes, screen, args, prepared.fabric)
         return _show_result(result, screen, args, context, checked=args.check, more=more, older=older)
-
-
-def _older(args: argparse.Namespace, context: ApplyContext, fabric: str, options: ApplyOptions) -> PlanError | None:
-    """Refuse an apply while an older run needs an answer; a check returns the refusal, to show it with the preview."""
-    from tagloom.operate.apply import refuse_unfinished
-
-    try:
-        refuse_unfinished(context, fabric, options, lambda what: _next_words(args, what))
-    except PlanError as error:
-        if not args.check:
-            raise
-        return error
-    return None
 
 
 def _options(args: argparse.Namespace) -> ApplyOptions:
@@ -376,8 +370,7 @@ def _show_result(
     if result.refused:
         payload |= {"refused": result.interrupted.rule, "witness": result.interrupted.witness, "next": again}
     if older is not None:
-        payload |= {"refused": older.rule, "witness": older.witness, "next": older.next_step}
-        payload["advice"] = list(older.advice)
+        payload |= older.to_json()
     screen.answer({**payload, **(more or {})})
     return NO if older is not None else _status_of(result)
 

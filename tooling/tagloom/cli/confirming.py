@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tagloom.cli.inputs import LAB, Findings, inventory_of, seconds_of
 from tagloom.cli.screen import GOOD, NO
 from tagloom.cli.vault import add_vault_words
-from tagloom.cli.watching import watch
+from tagloom.cli.watching import answer_confirmation, watch
 from tagloom.errors import Finding
 
 if TYPE_CHECKING:
@@ -85,20 +85,15 @@ def _confirm(args: argparse.Namespace, screen: Screen) -> int:
     if args.watchdog:
         return watch(args, screen)
     from tagloom.apply import abort
-    from tagloom.apply.confirmations import CONFIRMED, Confirmations
+    from tagloom.apply.confirmations import Confirmations
     from tagloom.apply.journal import Journal
     from tagloom.apply.lock import operator
     from tagloom.operate import confirming
-    from tagloom.report import terminal
-    from tagloom.report.status import confirmation_words
 
     home = abort.home_of(inventory_of(args))
     path = home / abort.JOURNAL
     found = confirming.confirm(Confirmations(Journal(path)), operator()) if path.exists() else None
-    confirmed, shown = found is not None and found.state == CONFIRMED, found.to_json() if found else None
-    screen.say(*terminal.row("confirm", confirmation_words(shown, time.time()) if shown else "nothing waits for it"))
-    screen.answer({"confirmed": confirmed, "confirmation": shown, "pending": False})
-    return GOOD if confirmed else NO
+    return GOOD if answer_confirmation(found, screen) else NO
 
 
 def add_confirm_option(parser: argparse.ArgumentParser) -> None:

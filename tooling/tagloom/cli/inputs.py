@@ -7,7 +7,7 @@ import math
 import os
 import re
 import time
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from tagloom.units import split_address
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from tagloom.apply.outcomes import Outcome
     from tagloom.cli.screen import Progress
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tagloom.records.network import ReadNetwork
     from tagloom.records.observation import Observation
     from tagloom.records.routes import Routes
+    from tagloom.records.snmp import Address, Ask
     from tagloom.records.traffic import Traffic
 
 
@@ -233,40 +234,43 @@ def _snmp_page(inventory: Path) -> Path | None:
 
 def network_of(inventory: Path) -> ReadNetwork | None:
     """Return what reads a network over SNMP with the settings beside an inventory, None where there are none."""
-    from tagloom.read import read_snmp_settings
-
     if not snmp_is_set_up(inventory):
         return None
 
     def read(fabric: Fabric) -> Mapping[str, Observation]:
-        from tagloom.adapters.snmp import Snmp
         from tagloom.observe.objects import NETWORK
         from tagloom.observe.readings import observe_all
 
-        settings = read_snmp_settings(_snmp_page(inventory), os.environ)
-        with Snmp(settings.credentials) as snmp:
-            return observe_all(fabric, settings.agents(fabric), snmp.ask, NETWORK)
+        with _agents_of(inventory, fabric) as (agents, ask):
+            return observe_all(fabric, agents, ask, NETWORK)
 
     return read
 
 
 def sees_up_of(inventory: Path) -> SeesUp | None:
     """Return what sees whether ports are up, with the SNMP settings beside an inventory, None where there are none."""
-    from tagloom.read import read_snmp_settings
-
     if not snmp_is_set_up(inventory):
         return None
 
-    def seen(fabric: Fabric, ports: Mapping[str, Collection[int]]) -> bool:
-        from tagloom.adapters.snmp import Snmp
+    @contextmanager
+    def opened(fabric: Fabric) -> Iterator[Callable[[Mapping[str, Collection[int]]], bool]]:
         from tagloom.observe import CARRIER, observe_all, ports_up
 
-        settings = read_snmp_settings(_snmp_page(inventory), os.environ)
-        agents = settings.agents(fabric)
-        with Snmp(settings.credentials) as snmp:
-            return ports_up(fabric, ports, lambda names: observe_all(fabric, agents, snmp.ask, CARRIER, names))
+        with _agents_of(inventory, fabric) as (agents, ask):
+            yield lambda ports: ports_up(fabric, ports, lambda names: observe_all(fabric, agents, ask, CARRIER, names))
 
-    return seen
+    return opened
+
+
+@contextmanager
+def _agents_of(inventory: Path, fabric: Fabric) -> Iterator[tuple[Mapping[str, Address], Ask]]:
+    """Yield the agents of a fabric, and what asks them, with the SNMP settings beside an inventory."""
+    from tagloom.adapters.snmp import Snmp
+    from tagloom.read import read_snmp_settings
+
+    settings = read_snmp_settings(_snmp_page(inventory), os.environ)
+    with Snmp(settings.credentials) as snmp:
+        yield settings.agents(fabric), snmp.ask
 
 
 def check_snmp_limits(args: argparse.Namespace) -> None:

@@ -25,7 +25,7 @@ from tagloom.cli.inputs import (
     windows_of,
 )
 from tagloom.cli.screen import GOOD, Screen
-from tagloom.cli.servicing import install_service
+from tagloom.cli.servicing import add_defaults, install_service
 from tagloom.cli.words import Commands, snmp_words
 from tagloom.errors import Finding, InputError, TagloomError
 
@@ -104,7 +104,7 @@ def _table(args: argparse.Namespace, fabric: Fabric | None) -> Timetable:
 
 def _run(args: argparse.Namespace, screen: Screen) -> int:
     if args.install_service:
-        return install_service(args, screen)
+        return install_service(args, screen, _table)
     from tagloom.adapters.clock_metrics import ClockMetrics
     from tagloom.adapters.event_hook import EventHook
     from tagloom.adapters.timetable_memory import TimetableMemory
@@ -414,3 +414,4 @@ def add(commands: Commands) -> None:
     run.add_argument("--metrics-port", metavar="[HOST:]PORT", help="serve its state to Prometheus")
     run.add_argument("--metrics-file", type=Path, metavar="FILE", help="write its state to FILE.prom for node_exporter")
     run.add_force()
+    add_defaults(run)

@@ -12,6 +12,7 @@ from tagloom.cli.inputs import LAB
 from tagloom.cli.screen import GOOD, NO, Screen
 from tagloom.cli.words import described
 from tagloom.errors import Finding, InputError
+from tagloom.units import first_of, number_of
 
 if TYPE_CHECKING:
     from tagloom.cli.words import Commands
@@ -137,10 +138,7 @@ def _lab_add(args: argparse.Namespace, screen: Screen) -> int:
 
 
 def _named(names: tuple[str, ...], noun: str) -> str:
-    from tagloom.report import terminal
-
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return f"{terminal.count(len(names), noun)} ({', '.join(names[:MOST_NAMED])}{more})"
+    return f"{number_of(len(names), noun)} ({first_of(names, MOST_NAMED)})"
 
 
 def _lab_manner(args: argparse.Namespace, screen: Screen) -> int:

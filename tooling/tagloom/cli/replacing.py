@@ -319,7 +319,7 @@ def _end_early(
 ) -> int:
     """Answer where the box cannot be joined yet: it has no login, or its key is not enrolled by --check."""
     if closed is not None and status == GOOD:
-        payload |= {"refused": closed.rule, "witness": closed.witness, "next": closed.next_step}
+        payload |= closed.to_json()
         screen.say(f"refused   {closed.rule}: {closed.witness}")
         status = NO
     elif status == GOOD:

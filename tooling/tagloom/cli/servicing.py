@@ -5,43 +5,53 @@ from __future__ import annotations
 import os
 import pwd
 import shlex
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tagloom.cli.inputs import Findings, folder_of, site_of
 from tagloom.cli.screen import GOOD
 from tagloom.errors import Finding, InputError
+from tagloom.share import OWN_COMMAND
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
     from tagloom.cli.screen import Screen
     from tagloom.read.service_unit import Service
+    from tagloom.records.fabric import Fabric
 
-# Options of `run` that the service is started with where they are not the default.
-_PASSED: tuple[tuple[str, Any], ...] = (
-    *(("allow", None), ("every", "30s"), ("repair_every", "5s"), ("on_event", None), ("raise_above", 0.7)),
-    *(("lower_below", 0.35), ("lower_after", "10m"), ("requests", None), ("profiles", None), ("state", None)),
-    *(("timezone", None), ("metrics_port", None), ("metrics_file", None), ("snmp", None), ("snmp_version", None)),
-    *(("in_flight", 64), ("timeout", 1.0), ("retries", 2)),
+# Options of `run` that the service is started with where they are not the default, by the names of their values.
+_PASSED = (
+    *("allow", "every", "repair_every", "on_event", "raise_above", "lower_below", "hold", "requests", "profiles"),
+    *("state", "timezone", "metrics_port", "metrics_file", "snmp", "snmp_version", "in_flight", "timeout", "retries"),
+    *("no_watch", "outside_window"),
 )
-_FLAGS = ("no_watch", "outside_window")
 
 
-def install_service(args: argparse.Namespace, screen: Screen) -> int:
-    """Write the unit that keeps `run` with these arguments running, and start it; with --check, only show both."""
+def add_defaults(run: argparse.ArgumentParser) -> None:
+    """Have the arguments of `run` hold the defaults of those that its service is started with."""
+    run.set_defaults(defaults={name: run.get_default(name) for name in _PASSED})
+
+
+def install_service(
+    args: argparse.Namespace, screen: Screen, table: Callable[[argparse.Namespace, Fabric | None], object]
+) -> int:
+    """Write the unit that keeps `run` with these arguments running, and start it; with --check, only show both.
+
+    `table` reads the timetable that it will follow.
+    """
     from tagloom.adapters import systemd
     from tagloom.read import fabric_of
     from tagloom.read.service_unit import service_unit
-    from tagloom.read.timetable_file import read_timetable
     from tagloom.report.terminal import row
+    from tagloom.storage.whole import write_whole
 
     wrong = Findings()
     site = wrong.of(lambda: site_of(args))
     fabric = wrong.of(lambda: fabric_of(site.inventory)) if site is not None else None
     if args.timetable is not None:
-        wrong.of(lambda: read_timetable(args.timetable, args.timezone))
+        wrong.of(lambda: table(args, fabric))
     if args.once:
         wrong.findings.append(Finding("--once", "no --install-service beside it", "both"))
     if args.ask_vault_pass:
@@ -60,7 +70,8 @@ def install_service(args: argparse.Namespace, screen: Screen) -> int:
         screen.say(*unit.rstrip().splitlines(), "")
         screen.say(*row("would", f"write {path}" if _text_of(path) != unit else f"change nothing in {path}"))
     else:
-        _write(path, unit)
+        write_whole(path, unit)
+        path.chmod(0o644)
         for command in commands if starts else ():
             systemd.run(command)
         screen.say(*row("wrote", str(path)))
@@ -81,15 +92,14 @@ def _service(args: argparse.Namespace, inventory: Path, fabric: str, *, own: boo
     """Return the service that `run` with these arguments is, for the owner of the inventory."""
     from tagloom.read.service_unit import Service
 
-    words = [sys.executable, "-m", "tagloom.cli", "run"]
+    words = [*OWN_COMMAND, "run"]
     words += [str(args.timetable.absolute())] if args.timetable is not None else []
     words += ["-i", str(inventory.absolute())]
-    given = vars(args) | {"lower_after": args.hold}
-    for name, default in _PASSED:
-        value = given[name]
+    for name, default in args.defaults.items():
+        value = getattr(args, name)
         if value != default:
-            words += [f"--{name.replace('_', '-')}", str(value.absolute() if isinstance(value, Path) else value)]
-    words += [f"--{name.replace('_', '-')}" for name in _FLAGS if given[name]]
+            words.append(f"--{name.replace('_', '-')}")
+            words += [] if value is True else [str(value.absolute() if isinstance(value, Path) else value)]
     folder = folder_of(inventory.absolute())
     owner = pwd.getpwuid(folder.stat().st_uid).pw_name
     vault = args.vault_password_file.absolute() if args.vault_password_file is not None else None
@@ -116,15 +126,3 @@ def _refuse_other_unit(path: Path, *, force: bool) -> None:
     if not path.is_file() or not is_written_here(_text_of(path)):
         rule = "a unit that tagloom wrote and nobody changed (--force replaces it)"
         raise InputError([Finding(str(path), rule, "another")])
-
-
-def _write(path: Path, unit: str) -> None:
-    """Write a unit whole or not at all. Raises InputError where it cannot be written."""
-    draft = path.with_name(f".{path.name}.new")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(unit, "utf-8")
-        draft.chmod(0o644)
-        draft.replace(path)
-    except OSError as error:
-        raise InputError([Finding(str(path), "a unit that can be written", error.strerror or str(error))]) from error

@@ -17,6 +17,7 @@ from tagloom.cli.inputs import Findings
 from tagloom.cli.planning import DEFAULT_MODEL
 from tagloom.cli.screen import GOOD
 from tagloom.errors import Finding, InputError, one_of
+from tagloom.share import OWN_COMMAND, share_directory
 from tagloom.storage.outputs import write_output
 from tagloom.storage.whole import unwritable
 
@@ -68,7 +69,6 @@ def _init(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.read.service_unit import service_unit
     from tagloom.report.cabling import cabling_csv, cabling_table, port_lines
     from tagloom.report.terminal import row
-    from tagloom.share import share_directory
 
     home: Path = args.directory
     wrong = Findings()
@@ -144,7 +144,7 @@ def _service(fabric: str, home: Path) -> Service:
     """Return the service that repairs the new fabric: tagloom of this installation, run by this user."""
     from tagloom.read.service_unit import Service
 
-    command = sys.executable, "-m", "tagloom.cli", "run", "-i", str(home / "inventory")
+    command = *OWN_COMMAND, "run", "-i", str(home / "inventory")
     return Service(fabric, command, home, home / "inventory", getpass.getuser())
 
 
@@ -344,7 +344,6 @@ def _paths_of(share: Path) -> dict[str, str]:
 
 def _show_paths(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.read.project import ansible_settings
-    from tagloom.share import share_directory
 
     share = share_directory()
     found = _paths_of(share)

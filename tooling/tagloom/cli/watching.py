@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 from tagloom.cli.inputs import inventory_of, site_of
 from tagloom.cli.screen import DEVICE_FAILED, GOOD
 from tagloom.errors import PlanError, one_line
+from tagloom.share import OWN_COMMAND
 
 if TYPE_CHECKING:
     import argparse
     from pathlib import Path
 
+    from tagloom.apply.confirmations import Confirmation
     from tagloom.cli.screen import Screen
     from tagloom.operate.watchdog import Watchdog
 
@@ -35,7 +37,7 @@ def start_watchdog(args: argparse.Namespace) -> None:
 
     inventory = inventory_of(args).absolute()
     home = home_of(inventory)
-    words = [sys.executable, "-P", "-m", "tagloom.cli", "confirm", "--watchdog", "-i", str(inventory)]
+    words = [*OWN_COMMAND, "confirm", "--watchdog", "-i", str(inventory)]
     try:
         pid = _spawn(words, home / LOG)
     except OSError as error:
@@ -69,12 +71,12 @@ def _spawn(words: list[str], log: Path) -> int:
 def watch(args: argparse.Namespace, screen: Screen) -> int:
     """Take back the change that waits, unless it is confirmed in time; return the exit status."""
     from tagloom.apply.abort import JOURNAL, home_of
-    from tagloom.apply.confirmations import CONFIRMED, Confirmations
+    from tagloom.apply.confirmations import Confirmations
     from tagloom.apply.journal import Journal
     from tagloom.operate.status import watchdog_payload
     from tagloom.operate.watchdog import keep_watch
     from tagloom.report import terminal
-    from tagloom.report.status import confirmation_words, watchdog_words
+    from tagloom.report.status import watchdog_words
 
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     home = home_of(inventory_of(args))
@@ -83,11 +85,20 @@ def watch(args: argparse.Namespace, screen: Screen) -> int:
         screen.remark(*terminal.row("watchdog", watchdog_words(watchdog_payload(dog), time.time())))
 
     ended = keep_watch(home, lambda: _take_back(args, screen), show)
-    found = Confirmations(Journal(home / JOURNAL)).newest() if (home / JOURNAL).exists() else None
-    shown = found.to_json() if found else None
-    screen.say(*terminal.row("confirm", confirmation_words(shown, time.time()) if shown else "nothing waits for it"))
-    screen.answer({"confirmed": found is not None and found.state == CONFIRMED, "confirmation": shown})
+    answer_confirmation(Confirmations(Journal(home / JOURNAL)).newest() if (home / JOURNAL).exists() else None, screen)
     return DEVICE_FAILED if ended.gave_up else GOOD
+
+
+def answer_confirmation(found: Confirmation | None, screen: Screen) -> bool:
+    """Answer what became of a change that must be confirmed, and return whether it was."""
+    from tagloom.apply.confirmations import CONFIRMED
+    from tagloom.report import terminal
+    from tagloom.report.status import confirmation_words
+
+    confirmed, shown = found is not None and found.state == CONFIRMED, found.to_json() if found else None
+    screen.say(*terminal.row("confirm", confirmation_words(shown, time.time()) if shown else "nothing waits for it"))
+    screen.answer({"confirmed": confirmed, "confirmation": shown, "pending": False})
+    return confirmed
 
 
 def _take_back(args: argparse.Namespace, screen: Screen) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import count
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,8 @@ import numpy as np
 from tagloom.errors import PlanError
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
     from tagloom.records.switch_state import FabricState, SwitchState
 
 VlanFingerprint = tuple[tuple[str, bytes, bytes], ...]
@@ -28,18 +31,8 @@ def renumbered(before: FabricState, after: FabricState, first_vlan: int) -> Fabr
     mine = sorted(owned(after))
     given = {v: v for v in mine if v < first_vlan}  # by the operator: hosts use them
     number = given | {v: known[c] for v in mine if v not in given and (c := vlan_fingerprint(after, v)) in known}
-    taken = old_ids | set(number.values()) | {v for v in mine if v not in old_ids}
-    unused = first_vlan
-    for v in mine:
-        if v in number:
-            continue
-        if v not in old_ids:
-            number[v] = v
-            continue
-        while unused in taken:
-            unused += 1
-        number[v] = unused
-        taken.add(unused)
+    number |= {v: v for v in mine if v not in number and v not in old_ids}
+    number |= _unused((v for v in mine if v not in number), old_ids | set(number.values()), first_vlan)
     if all(v == n for v, n in number.items()):
         return after
     return {name: with_numbers(name, state, number) for name, state in after.items()}
@@ -57,19 +50,20 @@ def numbered_beside(
         if same not in number.values():
             number[v] = same
     old_ids = {v for state in before.values() for v in state.vlans.tolist()}
-    taken = old_ids | owned(held)
     known = {vlan_fingerprint(before, v): v for v in sorted(owned(before) - owned(held))}
-    unused = first_vlan
     for v in sorted(owned(after) - number.keys()):
         if (same_as_before := known.pop(vlan_fingerprint(after, v), None)) is not None:
             number[v] = same_as_before
-            continue
-        while unused in taken:
-            unused += 1
-        number[v] = unused
-        taken.add(unused)
+    more = sorted(owned(after) - number.keys())
+    number |= _unused(more, old_ids | owned(held), first_vlan)
     state = {name: replace(with_numbers(name, each, number), eee=held[name].eee) for name, each in after.items()}
     return state, number
+
+
+def _unused(vlans: Iterable[int], taken: Collection[int], first_vlan: int) -> dict[int, int]:
+    """Assign VLANs ids that are not taken, from `first_vlan` up."""
+    free = (v for v in count(first_vlan) if v not in taken)
+    return dict(zip(vlans, free, strict=False))
 
 
 def ids_clash(before: FabricState, after: FabricState, first_vlan: int) -> bool:

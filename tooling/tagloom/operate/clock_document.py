@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from tagloom.apply.lock import alive
+from tagloom.apply.lock import alive, began_at
 from tagloom.apply.private_files import write_private
 from tagloom.errors import InputError
 from tagloom.records.timetable import ClockStatus  # noqa: TC001 - pydantic reads it
@@ -38,22 +38,8 @@ class ClockDocument:
 
     @property
     def at_work(self) -> bool:
-        """Return whether its process runs still; of another computer's nobody knows, and it counts as if.
-
-        A process that got the number of one that is gone began at another time.
-        """
-        if self.host != socket.gethostname():
-            return True
-        return alive(self.pid) and self.began in {0, began_at(self.pid)}
-
-
-def began_at(pid: int) -> int:
-    """Return when a process of this computer began, in ticks since the computer's start; 0 where nobody can tell."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8") as payload:  # noqa: PTH123 - of procfs, read at once
-            return int(payload.read().rpartition(")")[2].split()[19])
-    except (OSError, IndexError, ValueError):
-        return 0
+        """Return whether its process runs still; of another computer's nobody knows, and it counts as if."""
+        return self.host != socket.gethostname() or alive(self.pid, self.began)
 
 
 def failover_of(clock: ClockDocument | None) -> str:

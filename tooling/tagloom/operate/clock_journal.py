@@ -46,15 +46,13 @@ class ClockJournal:
 
         Raises InputError where the journal cannot be read.
         """
-        if not (self.home / JOURNAL).is_file() or at_work(self.home):
-            return None
-        return Journal(self.home / JOURNAL).applied()
+        journal = self._at_rest()
+        return None if journal is None else journal.applied()
 
     def refuse_unfinished(self, fabric: str) -> None:
         """Raise PlanError where a run of an operator's is neither finished nor undone, and no command works on it."""
-        if not (self.home / JOURNAL).is_file() or at_work(self.home):
-            return
-        run = Journal(self.home / JOURNAL).unfinished(fabric)
+        journal = self._at_rest()
+        run = None if journal is None else journal.unfinished(fabric)
         if run is not None and run.proven and run.wave and not self.is_own(run):
             raise unfinished(run)
 
@@ -75,9 +73,9 @@ class ClockJournal:
 
     def base(self, fabric: Fabric) -> Build | None:
         """Return the last build that an operator applied to this cabling, None where its files are gone."""
-        if not (self.home / JOURNAL).is_file():
+        journal = self._whole()
+        if journal is None:
             return None
-        journal = Journal(self.home / JOURNAL)
         for run in journal.runs(fabric.name):
             if run.kind == "apply" and run.state == DONE and run.wave and not self.is_own(run):
                 with suppress(InputError):
@@ -85,6 +83,14 @@ class ClockJournal:
                     return build if alike(build.fabric, fabric) else None
                 return None
         return None
+
+    def _whole(self) -> Journal | None:
+        """Return the journal, None where nothing was ever sent."""
+        return Journal(self.home / JOURNAL) if (self.home / JOURNAL).is_file() else None
+
+    def _at_rest(self) -> Journal | None:
+        """Return the journal while no command works on the switches."""
+        return None if at_work(self.home) else self._whole()
 
 
 def unfinished(run: Run) -> PlanError:

@@ -120,7 +120,7 @@ def _other_up(ran: Fabric, fabric: Fabric) -> bool:
 
 
 def changed_states_since(context: ApplyContext, prepared: PreparedChange) -> list[ChangedState]:
-    """List the parts that are down or dead in what runs, or in the build, alone, with the commands that lead there."""
+    """List the parts that are down or dead in what runs, or in the build, alone, with the commands for each."""
     last = _last_run(context)
     if last is None or last.state != DONE:
         return []

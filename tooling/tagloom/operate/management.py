@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from tagloom.errors import PlanError, TagloomError, one_line
 from tagloom.records.switch_state import DEFAULT_VLAN, Membership
+from tagloom.units import first_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from tagloom.operate.waves import Survey
     from tagloom.records.fabric import Fabric
@@ -35,7 +36,8 @@ def check_management(fabric: Fabric, found: Survey, read: ReadNetwork | None, te
     if not names:
         return
     if read is None:
-        tell(f"management  not checked, since SNMP isn't set up: the fabric's ports of {_listed(names)} leave VLAN 1")
+        which = first_of(names, _SHOWN)
+        tell(f"management  not checked, since SNMP isn't set up: the fabric's ports of {which} leave VLAN 1")
         return
     try:
         seen = read(fabric)
@@ -47,11 +49,11 @@ def check_management(fabric: Fabric, found: Survey, read: ReadNetwork | None, te
     if cut:
         raise PlanError(
             _RULE,
-            f"{_listed(cut)}: every port that is up belongs to the fabric, and leaves VLAN 1, so this computer would "
-            f"lose its connection. {_ADVICE}",
+            f"{first_of(cut, _SHOWN)}: every port that is up belongs to the fabric, and leaves VLAN 1, so this "
+            f"computer would lose its connection. {_ADVICE}",
         )
     if unread:
-        tell(f"management  not checked on {_listed(unread)}: no answer over SNMP")
+        tell(f"management  not checked on {first_of(unread, _SHOWN)}: no answer over SNMP")
 
 
 def _kept(fabric: Fabric, name: str, found: Survey, shown: Observation) -> bool:
@@ -68,9 +70,3 @@ def _kept(fabric: Fabric, name: str, found: Survey, shown: Observation) -> bool:
 def _in_vlan_1(state: SwitchState, port: int) -> bool:
     """Return whether a port is in VLAN 1, or bound to a port-channel that may be."""
     return bool(state.lag[port - 1]) or state.member(DEFAULT_VLAN, port) is not Membership.NONE
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Return the first names, and how many more there are."""
-    shown = ", ".join(names[:_SHOWN])
-    return f"{shown} and {len(names) - _SHOWN} more" if len(names) > _SHOWN else shown

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tagloom import platforms
+from tagloom.units import first_of, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -18,7 +19,7 @@ _NAMED = 8  # switches, in one sentence
 def protection_of(fabric: Fabric, changed: Collection[str]) -> dict[str, str]:
     """Return TIMER or WATCHDOG for each switch that a change sends lines to.
 
-    A switch with a timer is told to reload from what it has saved unless its lines go well.
+    A switch with a timer is set to reload what it has saved, and the reload is called off once its lines are saved.
     """
     return {
         switch.name: WATCHDOG if platforms.of(switch).why_no_reload else TIMER
@@ -44,6 +45,4 @@ def protection_sentences(protection: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _counted(names: list[str]) -> str:
-    shown = ", ".join(names[:_NAMED])
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"{len(names)} switch{'' if len(names) == 1 else 'es'} ({shown}{more})"
+    return f"{number_of(len(names), 'switch')} ({first_of(names, _NAMED)})"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tagloom.apply.abort import JOURNAL, at_work
 from tagloom.apply.confirmations import UNDER_WAY, WAITING, Confirmations
 from tagloom.apply.journal import Journal
-from tagloom.apply.lock import alive
+from tagloom.apply.lock import alive, began_at
 from tagloom.apply.private_files import write_private
 from tagloom.apply.run_states import STOPPED
 from tagloom.errors import InputError
@@ -38,13 +38,14 @@ GIVES_UP_SECONDS = 86_400.0  # after the first try that failed
 class Watchdog:
     """The process that takes back a change, and how its tries went; times are in seconds since the epoch.
 
-    `tries` counts those that failed, `error` is why the last one did, `next_at` when it tries again (None before the
-    first failure, and once it has given up).
+    `began` tells it from a later process of its number. `tries` counts those that failed, `error` is why the last one
+    did, `next_at` when it tries again (None before the first failure, and once it has given up).
     """
 
     user: str
     host: str
     pid: int
+    began: int = 0
     tries: int = 0
     failed_since: float | None = None
     tried_at: float | None = None
@@ -54,7 +55,7 @@ class Watchdog:
     @property
     def at_work(self) -> bool:
         """Return whether the process runs; one of another computer counts as if it did."""
-        return not self.gave_up and (self.host != socket.gethostname() or alive(self.pid))
+        return not self.gave_up and (self.host != socket.gethostname() or alive(self.pid, self.began))
 
     @property
     def gave_up(self) -> bool:
@@ -81,7 +82,7 @@ class Watchdog:
 
 def this_process() -> Watchdog:
     """Return this process as a watchdog that has tried nothing yet."""
-    return Watchdog(getpass.getuser(), socket.gethostname(), os.getpid())
+    return Watchdog(getpass.getuser(), socket.gethostname(), os.getpid(), began_at(os.getpid()))
 
 
 def read_watchdog(home: Path) -> Watchdog | None:

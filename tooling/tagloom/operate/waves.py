@@ -262,9 +262,9 @@ class ApplyContext:
     """What every command on switches needs: Ansible, the journal, the lock that is held.
 
     `tell` takes what the operator is to know before a line is sent. `direct` does what Ansible does, where it reaches
-    a whole fabric. Where SNMP is set up, `network` reads the network over it, and `sees_up` whether ports are up.
-    `watch` starts the process that takes back a change which must be confirmed, should this one die; it raises where
-    there is none.
+    a whole fabric. Where SNMP is set up, `network` reads the network over it, and `sees_up` opens what reads whether
+    ports are up. `watch` starts the process that takes back a change which must be confirmed, should this one die; it
+    raises where there is none.
     """
 
     ansible: Ansible
@@ -401,8 +401,8 @@ class ApplyContext:
         pusher = by or self.pusher(sequence.fabric)
         pusher.hold(partial(self._lock_switches, sequence.fabric))
         files = RunDirectory(directory)
-        seen_up = partial(self.sees_up, sequence.fabric) if self.sees_up is not None else None
-        with links_watched(files, sequence.raised_alone(), seen_up):
+        sees_up = partial(self.sees_up, sequence.fabric) if self.sees_up is not None else None
+        with links_watched(files, sequence.raised_alone(), sees_up):
             outcomes = pusher.do(job, directory, names, meanwhile=meanwhile, on_progress=on_progress)
         if files.stop.exists():
             request_stop(self.site.home)  # no further push of this command begins

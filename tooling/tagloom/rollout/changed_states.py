@@ -1,4 +1,4 @@
-"""Name the switches and links whose state changes between two fabrics, and the commands that lead there."""
+"""Name the switches and links whose state changes between two fabrics, and the commands for each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ChangedState:
-    """A switch or a link, `part`, that is `now` in another state, and the commands that lead there."""
+    """A switch or a link, `part`, that is `now` in another state, and the `way`: the commands that handle it."""
 
     part: str
     now: str
@@ -28,7 +28,7 @@ class ChangedState:
 def changed_states(old: Fabric, new: Fabric, old_place: str = "OLD", new_place: str = "NEW") -> list[ChangedState]:
     """List the parts that both fabrics have and that are down or dead in one of them alone.
 
-    No rollout leads around them: a switch that is down is sent nothing, and a dead link is not turned off by lines.
+    No rollout handles them: a switch that is down can't be configured, and no line turns a dead link off.
     `old_place` and `new_place` are the builds, as an operator names them. Links of a switch that is listed are not.
     """
     found: list[ChangedState] = []
