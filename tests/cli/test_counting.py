@@ -1,5 +1,6 @@
 """How far a push is: outcomes counted as they come, also those of waves that are found on the way."""
 
+import contextlib
 import os
 import pty
 import re
@@ -60,9 +61,11 @@ def on_a_terminal(monkeypatch):
                 pass
             finally:
                 monkeypatch.undo()
-        said = os.read(master, 1_000_000).decode()
-        os.close(master)
-        return re.findall(r"(\d+)/(\d+)", re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", said))
+        said = b""
+        with os.fdopen(master, "rb", 0) as terminal, contextlib.suppress(OSError):  # which comes in pieces, then EIO
+            while piece := terminal.read(65536):
+                said += piece
+        return re.findall(r"(\d+)/(\d+)", re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", said.decode()))
 
     return shown
 
