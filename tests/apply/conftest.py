@@ -11,6 +11,7 @@ from functools import partial
 import pytest
 import yaml
 
+from command_line.loaded import WAITS
 from tagloom import platforms
 from tagloom.adapters.ssh import Access, SshSwitch
 from tagloom.apply.playbook import Ansible, ansible_environment
@@ -216,7 +217,8 @@ class Bench:
     @staticmethod
     def environment():
         # the last where what tests execute is measured
-        return {key: os.environ[key] for key in ("PATH", "HOME", "COVERAGE_PROCESS_CONFIG") if key in os.environ}
+        kept = {key: os.environ[key] for key in ("PATH", "HOME", "COVERAGE_PROCESS_CONFIG") if key in os.environ}
+        return kept | {WAITS: "1"}
 
     def log(self):
         return (self.run_directory / "ansible.log").read_text()

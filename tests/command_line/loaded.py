@@ -32,11 +32,15 @@ from types import SimpleNamespace
 
 import tagloom
 from tagloom.apply import playbook, reading
+from tagloom.apply.gate import Gate
 from tagloom.apply.playbook import ansible_environment
 from tagloom.lab import process
 from tagloom.share import share_directory
 
 ADDRESS = "TAGLOOM_TESTS_LOADED"  # the environment variable: where both listen, and with what settings
+# The environment variable: the share of each wait after a wave that a fork waits, for tests of the waits themselves.
+# Others lose nothing: a frame of the rack is never old, and its spanning tree settles at once.
+WAITS, SHARE_OF_WAITS = "TAGLOOM_TESTS_WAITS", 0.05
 ANSIBLE = [sys.executable, "-P", "-m", "ansible", "playbook"]
 ALSO = ("asyncssh", "netmiko", "numba", "scipy.sparse.csgraph")
 ALSO_OF_ANSIBLE = (
@@ -328,6 +332,7 @@ def be(descriptors, program, words, environment, directory, passed, first, shown
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(directory)
+    wait_for(float(environment.get(WAITS, SHARE_OF_WAITS)))
     if program == "tagloom.lab":
         os.close(stacks)
     else:
@@ -348,6 +353,12 @@ def be(descriptors, program, words, environment, directory, passed, first, shown
             with contextlib.suppress(OSError):
                 stream.flush()
         os._exit(status)
+
+
+def wait_for(share):
+    """Let each wait after a wave last for a share of what the wave says."""
+    whole = Gate._drain_seconds
+    Gate._drain_seconds = lambda gate, wave: share * whole(gate, wave)
 
 
 def be_tagloom(words, pickled):

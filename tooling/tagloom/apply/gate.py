@@ -85,7 +85,7 @@ class Gate:
         """
         self.files.complete(self.number)
         if self.wave["last"] and not self.order["check"]:
-            end = time.monotonic() + self.wave["drain_seconds"]
+            end = time.monotonic() + self._drain_seconds(self.number)
             self._wait(
                 end,
                 lambda: self.files.stop_now.exists() or self.controller.gone or early() or self._links_up(self.number),
@@ -96,7 +96,11 @@ class Gate:
         if self.first or self.order["check"]:
             return 0.0
         before = self.wave["after"]
-        return float((self.files.completed_at(before) or 0.0) + self.order["waves"][str(before)]["drain_seconds"])
+        return (self.files.completed_at(before) or 0.0) + self._drain_seconds(before)
+
+    def _drain_seconds(self, wave: int) -> float:
+        """Return how long to wait after a wave."""
+        return float(self.order["waves"][str(wave)]["drain_seconds"])
 
     def _may_end(self) -> bool:
         return self._hindered() or self.early() or self._links_up(self.wave["after"])
