@@ -160,6 +160,7 @@ class Mode:
     ssh: str = ""
     reads: str = ""  # where it is no error: the configuration
     echo: bool = True
+    hurries: bool = False  # whether time ends it
 
 
 def printed(data, status=0):
@@ -167,6 +168,36 @@ def printed(data, status=0):
     data = data.replace(b"BRIDGE", iproute2.commands().bridge.encode())
     return lambda wire: wire.say(data + b"\r\ntagloom-status=%d\r\n" % status)
 
+
+def unforeseen(data, lines, **attack):
+    """Wait behind `data`; the error shows `lines`, within the time-out."""
+    says = f"no answer in 1 s; the console's last lines: .*{re.escape(lines)}$"
+    return Mode(answer(data), says=says, hurries=True, **attack)
+
+
+def one_page(pager):
+    """Show half of an answer, and the rest behind a blank."""
+
+    async def act(wire):
+        await wire.answer(b"vlan 7\r\n" + pager)
+        while b" " not in await wire.process.stdin.read(4096):
+            pass
+        await wire.say(b"\r        \rname x" + PROMPT)
+
+    return act
+
+
+async def reason_and_cut(wire, data):
+    await wire.answer(data)
+    wire.abort()
+
+
+LOGS = {
+    "FASTPATH": b"<189> JAN 01 00:00:05 10.0.0.2-1 TRAPMGR[209899264]: traputil.c(614) 4 %% Link Up: 1/0/1",
+    "Comware": b"%Jan  1 00:00:05:123 2013 s0 IFNET/3/PHY_UPDOWN: Physical state on the interface changed to up.",
+    "VRP": b"Jan  1 2013 00:00:05+00:00 s0 %%01IFPDT/4/IF_STATE(l)[0]:Interface Eth0/0/1 has turned into UP state.",
+    "EOS": b"Jan  1 00:00:05 s0 Ebra: %LINEPROTO-5-UPDOWN: Line protocol on Interface Ethernet1, changed state to up",
+}
 
 shell = partial(Mode, at="ip .*", model="linux-bridge")
 
@@ -262,6 +293,52 @@ MODES = {
         reads="vlan 7\nname x",
     ),
     "goes on after the exit": Mode(say_more_after_exit, at="exit", reads="hostname s0\nexit"),
+    **{
+        f"a log line of {family} in the answer and behind the prompt": Mode(
+            answer(b"vlan 7\r\n" + log + b"\r\nname x" + PROMPT + log + b"\r\n"), reads="vlan 7\nname x"
+        )
+        for family, log in LOGS.items()
+    },
+    **{
+        f"a log line of {family} behind the first prompt": Mode(
+            answer(b"\r\ns0>\r\n" + log + b"\r\n"), at="(?:)", reads="hostname s0\nexit"
+        )
+        for family, log in LOGS.items()
+    },
+    **{
+        f"a pager {pager.decode()}": Mode(one_page(pager), reads="vlan 7\n\n        \nname x", hurries=True)
+        for pager in (b"-- more --", b"--More-- (12%)")
+    },
+    # questions that nobody foresaw
+    "a question instead of the configuration": unforeseen(b"Proceed? (y/n) ", "Proceed? (y/n)"),
+    "a question behind a long answer": unforeseen(
+        b"username ops password hush-key\r\n" * 100 + b"Go on with the rest? ", "Go on with the rest?"
+    ),
+    "a long answer that stops": Mode(
+        answer(b"x" * 2000 + b"\r\n" + b"hush/base64+of/a/key\r\n" * 99), says="no answer in 1 s$", hurries=True
+    ),
+    "a secret that stops": unforeseen(
+        b"vlan 7\r\nusername ops password hush-key", "vlan 7 / username ops password <hidden>"
+    ),
+    "a question to a line": unforeseen(
+        b"The ports of VLAN 100 go down.\r\nDelete it? [confirm]",
+        at="vlan 100",
+        do=send,
+        lines="go down. / Delete it? [confirm]",
+    ),
+    "a password that expired": unforeseen(
+        b"It has expired.\r\nEnter old password: ",
+        at="configure",
+        do=send,
+        lines="It has expired. / Enter old password:",
+    ),
+    "cut behind its reason": Mode(
+        lambda wire: reason_and_cut(wire, b"Idle time-out\r\n"),
+        says=f"{DROPPED}; the console's last lines: Idle time-out",
+    ),
+    "configure leads nowhere, and says why": Mode(
+        answer(b"Locked by admin" + PROMPT), at="configure", do=send, says=r"\(config\) .*last lines: Locked by admin"
+    ),
     # to configuration lines
     "configure leads nowhere": Mode(answer(PROMPT), at="configure", do=send, says=r"not that of \(config\)"),
     "configure leads to another's prompt": Mode(answer(b"\r\ns1(config)#"), at="configure", do=send, says=NO_ANSWER),
@@ -294,6 +371,12 @@ MODES = {
         says="key <hidden>",
     ),
     # to saving
+    "a save that asks for a name": unforeseen(
+        b"Destination filename [startup-config]?", at="copy.*", do=save, lines="Destination filename [startup-config]?"
+    ),
+    "a save that asks again and again": Mode(
+        answer(b"Overwrite? (Y/N) " * 9), at="copy.*", do=save, says="asks more than 3 questions; .*Overwrite"
+    ),
     "a save that says nothing": Mode(answer(PROMPT), at="copy.*", do=save, says="did not say that it saved"),
     "a save that is never answered": Mode(lambda wire: wire.silence(), at="copy.*", do=save, says=NO_ANSWER),
     "a save that failed": Mode(
@@ -375,7 +458,10 @@ def attacked():
         mode = MODES[name]
         switch = Switch(mode.act, mode.at, mode.model, mode.ssh) if mode.ssh or takes_wire(mode.act) else mode.act
         port = loop.serve(switch)
-        hurries, in_session = mode.says in TIMES_OUT, mode.at != "login" and takes_wire(mode.act) and mode.act
+        hurries, in_session = (
+            mode.hurries or mode.says in TIMES_OUT,
+            mode.at != "login" and takes_wire(mode.act) and mode.act,
+        )
         access = Access(
             *("127.0.0.1", port, "lab", HUSH),
             host_key_checking=False,

@@ -14,7 +14,7 @@ import pytest
 from tagloom import platforms
 from tagloom.adapters.channels import SerialLine, TelnetLine
 from tagloom.adapters.console_switch import NewSwitch
-from tagloom.adapters.greeting import TAIL, Greeting, last_lines
+from tagloom.adapters.greeting import TAIL, EnableGreeting, Greeting, last_lines
 from tagloom.adapters.ssh import Access
 from tagloom.errors import DeviceError, InputError
 
@@ -262,6 +262,33 @@ def test_a_question_at_a_login_is_answered_as_configured_or_named(said, answers,
         with pytest.raises(DeviceError, match=re.escape(keys)) as raised:
             greeting.answer(said)
         assert last_lines(said) in raised.value.text
+
+
+@pytest.mark.parametrize(
+    ("password", "said", "shows"),
+    [
+        ("", ["enable\n% No access here\ns0>", "s0>"], "enable / % No access here / s0>"),
+        ("", ["enable\nUser:", "\nNot you\ns0>", "s0>"], "User: / Not you / s0>"),
+        ("pw", ["enable\nPassword:", "pw\n% Locked out\ns0>", "s0>"], "<hidden> / % Locked out / s0>"),
+        ("pw", ["enable\nPassword:", "\ns0>", "s0>"], ""),
+        ("", ["enable\nPassword:"], ""),
+    ],
+)
+def test_a_console_that_does_not_let_in_to_enable_is_shown_where_it_says_why(password, said, shows):
+    greeting = EnableGreeting("s0", password, "s0", "group")
+    with pytest.raises(DeviceError, match="ansible_become_password") as raised:
+        list(map(greeting.answer, said))
+    assert raised.value.text.partition("; the console's last lines: ")[2].endswith(shows)
+    assert ("last lines" in raised.value.text) == bool(shows)
+    assert "pw" not in raised.value.text
+
+
+def test_a_console_that_asks_or_speaks_without_end_is_shown_without_the_password():
+    for said in ("pw is wrong\nPassword token-{}:\nlogin: ", "pw {}#"):
+        greeting = Greeting("s0", "ops", "pw", tries=99)
+        with pytest.raises(DeviceError) as raised:
+            list(map(greeting.answer, map(said.format, range(30))))
+        assert "pw" not in raised.value.text
 
 
 def test_an_agreement_is_given_once():

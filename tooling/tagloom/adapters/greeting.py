@@ -8,16 +8,27 @@ from typing import TYPE_CHECKING, NoReturn
 
 from tagloom.errors import DeviceError
 from tagloom.plain_text import printable
-from tagloom.platforms.secrets import shown
+from tagloom.platforms.secrets import scrub, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-LOG_TIME = r"\d\d-\w{3}-\d{4} \d\d:\d\d:\d\d"
-LOG_LINE = re.compile(rf"^{LOG_TIME} {{0,4}}:? {{0,4}}%.*\n?", re.MULTILINE)  # a switch speaks unasked
-_LOGGED = re.compile(rf" {{0,8}}{LOG_TIME} {{0,4}}:? {{0,4}}%[^\n]*\n?")
+# How a switch's log lines begin, which it writes unasked, by family; and what they have behind that.
+_CLOCK, _DAY = r"\d\d:\d\d:\d\d", r"[A-Z][A-Za-z]{2} {1,2}\d{1,2}"
+_LOGS = (
+    (rf"\d\d-\w{{3}}-\d{{4}} {_CLOCK}", r" {0,4}:? {0,4}%"),  # ROS
+    (rf"<\d{{1,3}}> ?{_DAY} {_CLOCK}", r" [^\n]{0,200}%%"),  # FASTPATH, OS6
+    (rf"%{_DAY} {_CLOCK}:\d{{3}} \d{{4}} ", r"[^\n]{1,80}/\d/"),  # Comware
+    (rf"{_DAY} (?:\d{{4}} )?{_CLOCK}[^\n%]{{0,80}} %%\d\d", r"[^\n]{1,80}/\d/"),  # VRP
+    (rf"\*?{_DAY} (?:\d{{4}} )?{_CLOCK}[^\n%]{{0,80}}: %", r"[A-Z0-9_-]{1,80}-\d-"),  # EOS
+)
+LOG_BEGINS = "(?:" + "|".join(begins for begins, _ in _LOGS) + ")"
+_LOG = "(?:" + "|".join(begins + behind for begins, behind in _LOGS) + r")[^\n]*"
+LOG_LINE = re.compile(rf"^{_LOG}\n?", re.MULTILINE)
+_LOGGED = re.compile(rf" {{0,8}}{_LOG}\n?")
+_LOGGED_LAST = re.compile(rf"(?:\n{{0,2}} {{0,8}}{_LOG})+\n{{0,2}}\Z")
 PAGER = r"(?:More: <space>.{0,80}<(?:return|CR)> ?|--More-- or \(q\)uit)"
-_MORE = r"^ {0,4}(?:-{2,8} ?More ?-{2,8}|<-{1,8} ?More ?-{1,8}>) ?"
+_MORE = r"^ {0,4}(?:-{2,8} ?(?i:more) ?-{2,8}(?: \(\d{1,3} ?%\))?|<-{1,8} ?(?i:more) ?-{1,8}>) ?"
 # More may follow it, or it is the switch's own text.
 VAGUE_PAGER = re.compile(rf"(?:{_MORE}|^Press any key to continue[^\n]{{0,40}})\Z", re.MULTILINE)
 _USER = r"(?:user ?name|user|login) ?: ?"
@@ -61,6 +72,8 @@ _AGREES = r"accept|agree|consent|acknowledg"
 _OR_RETURN = r"\bor (?:press )?(?:the )?<?(?:enter|return)\b"
 CONSENT = "consent"  # what stands for every banner that has to be agreed to, where answers are configured
 _LINES_SHOWN = 4
+_QUESTION = rf"{_YES_OR_NO}|{_ANY_KEY}|{_PRESS_YES}"
+_ASKS = r"[?:\])>]$|(?i:\bmore\b.{0,40})$"  # how the last line of a console ends that waits for an answer
 _MUST_SET = r"continue to set it\? ?\[y/n\]:? ?"  # a password of a Huawei switch's console
 _MOST_ANSWERS = 24
 _ROUNDS = 8  # of Returns, each of which brought something else than the one before
@@ -68,8 +81,11 @@ _SUBMODE = re.compile(r"\(config[^()\n]{0,64}\)$", re.IGNORECASE)
 
 
 def without_log(text: str) -> str:
-    """Return a text without what the switch has written unasked: whole lines, and what stands behind a prompt."""
-    return _LOGGED.sub("", text)
+    """Return a text without what the switch has written unasked: whole lines, and what stands behind a prompt.
+
+    A prompt that log lines have left behind stands at the end again.
+    """
+    return _LOGGED.sub("", _LOGGED_LAST.sub("", text))
 
 
 def last_lines(said: str, *secrets: str) -> str:
@@ -77,13 +93,35 @@ def last_lines(said: str, *secrets: str) -> str:
 
     What may be a secret is hidden, but in questions: "press any key to accept" would lose its end.
     """
-    text = without_log(said[-4 * TAIL :])
+    text = _without_secrets(said[-4 * TAIL :], secrets)
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    last = (line if _ends(line, _QUESTION) else shown(line) for line in lines[-_LINES_SHOWN:])
+    return printable(" / ".join(last)[-TAIL:])
+
+
+def last_of_answer(said: str, size: int, *secrets: str) -> str:
+    """Return the last lines of an answer of `size` characters that never ended, of which `said` is the end.
+
+    Of an answer that `said` is only the end of, a question alone is shown: it may be a configuration, whose earlier
+    lines decide what in the last ones is a secret.
+    """
+    text = _without_secrets(said, secrets)
+    *before, last = scrub(text).rstrip().split("\n")
+    waits = text.rstrip().rpartition("\n")[2].strip()
+    if _ends(waits, _QUESTION):
+        last = waits
+    elif size > len(said) and re.search(_ASKS, waits) is None:
+        return ""
+    lines = [*([] if size > len(said) else before), last]
+    lines = [" ".join(line.split()) for line in lines if line.strip()]
+    return printable(" / ".join(lines[-_LINES_SHOWN:])[-TAIL:])
+
+
+def _without_secrets(said: str, secrets: Iterable[str]) -> str:
+    text = without_log(said)
     for secret in filter(None, secrets):
         text = text.replace(secret, "<hidden>")
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    question = rf"{_YES_OR_NO}|{_ANY_KEY}|{_PRESS_YES}"
-    last = (line if _ends(line, question) else shown(line) for line in lines[-_LINES_SHOWN:])
-    return printable(" / ".join(last)[-TAIL:])
+    return text
 
 
 def _ends(text: str, pattern: str) -> bool:
@@ -196,7 +234,7 @@ class Greeting:
     def _check_rounds(self, said: str) -> None:
         self._answers += 1
         if self._answers > _MOST_ANSWERS:
-            raise DeviceError(self._switch, "login", f"asks without end: {said[-TAIL:].strip()!r}")
+            raise DeviceError(self._switch, "login", f"asks without end: {last_lines(said, self._password)}")
 
     @property
     def waits(self) -> re.Pattern[str]:
@@ -250,7 +288,8 @@ class Greeting:
             return None
         self._line, self._rounds = lines[-1] if lines else "", self._rounds + 1
         if self._rounds > _ROUNDS:
-            raise DeviceError(self._switch, "login", f"no line comes twice, as a prompt does: {self._line[-TAIL:]!r}")
+            last = last_lines(self._line, self._password)
+            raise DeviceError(self._switch, "login", f"no line comes twice, as a prompt does: {last}")
         return "\n"
 
     def _be_refused(self) -> None:
@@ -269,10 +308,11 @@ class EnableGreeting(Greeting):
 
     def __init__(self, switch: str, password: str, name: str, group: str) -> None:
         super().__init__(switch, "", password, name)
-        self._group = group
+        self._group, self._heard = group, ""
 
     def answer(self, said: str) -> str | None:
         """Return the keys to type, as of `Greeting`. Raises DeviceError for a password that is missing or refused."""
+        self._heard = (self._heard + said)[-4 * TAIL :]
         if not self._password and _ends(said, _PASSWORD):
             self._be_refused()
         found = super().answer(said)
@@ -285,6 +325,10 @@ class EnableGreeting(Greeting):
         said = f"the password of ansible_become_password is refused for {self._switch}: another in {where}"
         if not self._password:
             said = f"a password is wanted: set ansible_become_password for {self._switch} in {where}"
+        lines = [line.strip() for line in self._heard.splitlines()]
+        usual = {"", "enable", f"{self.name}>"}
+        if any(line not in usual and not _is(line, _PASSWORD) for line in lines):
+            said = f"{said}; the console's last lines: {last_lines(self._heard, self._password)}"
         raise DeviceError(self._switch, "enable", said)
 
 

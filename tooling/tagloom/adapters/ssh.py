@@ -23,14 +23,15 @@ from tagloom.adapters import scheduled_reload
 from tagloom.adapters.channels import OnePiece
 from tagloom.adapters.echoes import ERASED, SLACK, damaged, echo_end, is_shown
 from tagloom.adapters.greeting import (
+    LOG_BEGINS,
     LOG_LINE,
-    LOG_TIME,
     PAGER,
     TAIL,
     VAGUE_PAGER,
     EnableGreeting,
     Greeting,
     last_lines,
+    last_of_answer,
     without_log,
 )
 from tagloom.adapters.metered import Allowance, MeteredSocket, TerminalText
@@ -141,7 +142,7 @@ def _prompt_of(*names: str, brackets: bool = False) -> re.Pattern[str]:
     the mode, with its parentheses, or without brackets and None where it is none.
     """
     any_of = "|".join(map(re.escape, names))
-    behind = rf"(?=[ \t]{{0,8}}(?:$|{LOG_TIME}))"
+    behind = rf"(?=[ \t]{{0,8}}(?:$|{LOG_BEGINS}))"
     if brackets:
         inside = rf"<(?:{any_of})>|\[(?:{any_of})((?:-[^\]\n]{{0,64}})?)\]"
         return re.compile(rf"^\a{{0,4}}(?:{inside}){behind}", re.MULTILINE)
@@ -154,6 +155,11 @@ def _console_answers(said: object) -> tuple[tuple[str, str], ...]:
     if not all(words.strip() for words in found):
         raise ValueError("an answer to nothing")
     return tuple((words, "ny"[keys] if isinstance(keys, bool) else keys) for words, keys in found.items())
+
+
+def _with(said: str, why: str) -> str:
+    """Return what is wrong, with what the console said."""
+    return f"{why}; the console's last lines: {shown(said)}" if said.strip() else why
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +277,8 @@ class Session:
         self._unread = ""
         self._identity = ""  # what the switch has said of itself since the login
         self._terminal = TerminalText()
-        self._said_at_login = ""
+        self._echoing = True  # whether what is said may still be the echo of what was typed
+        self._said, self._said_characters = "", 0  # the end of what was said since keys were last typed, and its size
 
     def __enter__(self) -> Self:
         """Log in, and make the session ready for commands."""
@@ -284,7 +291,8 @@ class Session:
         self._identity = ""
         try:
             self._open()
-            self._unread, self._terminal, self._said_at_login = "", TerminalText(), ""
+            self._unread, self._terminal = "", TerminalText()
+            self._forget()
             self._log_in()
             if self._socket is not None:
                 self._socket.allow(SESSION_BYTES)
@@ -413,6 +421,9 @@ class Session:
     def _write(self, text: str, command: str) -> None:
         if self._channel is None:
             raise DeviceError(self.name, command, "no session")
+        if command != "login":
+            self._forget()
+            self._echoing = True
         try:
             self._channel.write_channel(text)
         except _WIRE_ERRORS as error:
@@ -494,18 +505,34 @@ class Session:
         if not data:
             self._channel.wait(min(left, at_most))
         text = self._terminal.feed(data)
-        if command == "login":
-            self._said_at_login = (self._said_at_login + text)[-4 * TAIL :]
+        self._remember(text)
         return text
 
+    def _remember(self, text: str) -> None:
+        self._said, self._said_characters = (self._said + text)[-4 * TAIL :], self._said_characters + len(text)
+
+    def _forget(self, unread: str = "") -> None:
+        """Begin anew to remember what is said: with what has come and was not read."""
+        self._said, self._said_characters = "", 0
+        self._remember(unread)
+
     def _lost(self, command: str, how: str) -> DeviceError:
-        """Hang up, and return the error; one of a login shows the console's last lines, which may be a question."""
+        """Hang up, and return the error, which shows the console's last lines: they may be a question."""
         why = self._socket.why if self._socket is not None else ""
-        secrets = self._access.password, self._access.enable_password
-        if command == "login" and (seen := last_lines(self._said_at_login, *secrets)):
+        if seen := self._last_lines(command):
             how = f"{how}; the console's last lines: {seen}"
         self._hang_up()  # so that nobody waits for this session a second time
         return DeviceError(self.name, command, why or how)
+
+    def _last_lines(self, command: str) -> str:
+        """Return the last lines of what was said since keys were typed, without secrets, "" for none to be shown."""
+        secrets = self._access.password, self._access.enable_password
+        if command == "login":
+            return last_lines(self._said, *secrets)
+        own = secrets_in(command)
+        if own and self._echoing:  # a narrow screen breaks what it shows
+            return ""
+        return last_of_answer(self._said, self._said_characters, *secrets, *own)
 
 
 class SshSwitch(Session):
@@ -585,7 +612,7 @@ class SshSwitch(Session):
             self._put(typed, self._allowance())
         self._unread = ""  # what is shown from here on is the help
         self._question_mark(what)
-        behind = rf"(?=[ \t]{{0,8}}(?:$|{LOG_TIME}))"
+        behind = rf"(?=[ \t]{{0,8}}(?:$|{LOG_BEGINS}))"
         again = re.compile(rf"^{self._any_prompt}[ \t]{{0,8}}{re.escape(typed.strip())}{behind}", re.MULTILINE)
         allowance, pieces = self._allowance(), []
         stop = re.compile(f"{again.pattern}|{PAGER}", re.MULTILINE)
@@ -632,9 +659,10 @@ class SshSwitch(Session):
     def _send(self, lines: Sequence[str]) -> tuple[tuple[str, str], ...]:
         transcript: list[tuple[str, str]] = []
         enters, config = self._words.configure, _SYSTEM_VIEW if self._words.brackets else _CONFIG_MODE
-        self._check(enters, self._exchange(enters))
+        said = self._exchange(enters)
+        self._check(enters, said)
         if self._mode != config:
-            raise DeviceError(self.name, enters, f"the prompt is not that of {config} afterwards")
+            raise DeviceError(self.name, enters, _with(said, f"the prompt is not that of {config} afterwards"))
         for line in lines:
             self.before_line(line)
             self._follow_name(line)
@@ -682,7 +710,8 @@ class SshSwitch(Session):
                 self._settle(command)
         prompt = self._prompt.match(found)
         if prompt is None:
-            raise DeviceError(self.name, command, f"asks more than {_QUESTIONS} questions")
+            asks = last_of_answer(f"{text}{found}", len(text) + len(found), *secrets_in(command))
+            raise DeviceError(self.name, command, _with(asks, f"asks more than {_QUESTIONS} questions"))
         self._mode = self._mode_of(prompt)
         return text
 
@@ -760,11 +789,12 @@ class SshSwitch(Session):
         self._unread = ""
 
     def _leave_configuration(self) -> None:
+        said = ""
         for _ in range(_SUBMODES_DEEP):
             if not self._mode:
                 return
-            self._exchange(self._words.leave)
-        raise DeviceError(self.name, self._words.leave, f"does not leave {self._mode}")
+            said = self._exchange(self._words.leave)
+        raise DeviceError(self.name, self._words.leave, _with(said, f"does not leave {self._mode}"))
 
     # One line and its answer
 
@@ -813,6 +843,9 @@ class SshSwitch(Session):
         else:
             self._write(f"{line}\n", line)
             self._until_echo(line, allowance)
+        if self._access.echo:
+            self._forget(self._unread)
+            self._echoing = False
         return allowance
 
     def _until_echo(self, line: str, allowance: Allowance) -> None:
