@@ -61,7 +61,7 @@ def scripted(answer, source="127.0.0.1"):
     It answers from the address `source`, by the port that it is asked at.
 
     `request` has `names`, and of a GETBULK `heads` (asked for once), `columns` and `repetitions`; its `reply(bindings)`
-    makes a datagram.
+    makes a datagram. GETNEXT (`next`) is a GETBULK of one repetition.
     """
     wire = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     wire.bind(("127.0.0.1", 0))
@@ -98,11 +98,12 @@ class Request:
     def __init__(self, data):
         self.message, _ = decoder.decode(data, asn1Spec=v2c.Message())
         self.pdu = v2c.apiMessage.get_pdu(self.message)
-        self.bulk = self.pdu.tagSet == v2c.GetBulkRequestPDU.tagSet
+        self.next = self.pdu.tagSet == v2c.GetNextRequestPDU.tagSet
+        self.bulk = self.next or self.pdu.tagSet == v2c.GetBulkRequestPDU.tagSet
         self.names = [tuple(name) for name, _ in v2c.apiPDU.get_varbinds(self.pdu)]
-        once = int(v2c.apiBulkPDU.get_non_repeaters(self.pdu)) if self.bulk else 0
+        once = int(v2c.apiBulkPDU.get_non_repeaters(self.pdu)) if self.bulk and not self.next else 0
         self.heads, self.columns = self.names[:once], self.names[once:]
-        self.repetitions = int(v2c.apiBulkPDU.get_max_repetitions(self.pdu)) if self.bulk else 0
+        self.repetitions = 1 if self.next else int(v2c.apiBulkPDU.get_max_repetitions(self.pdu)) if self.bulk else 0
 
     def reply(self, bindings, status=0, request_id=None):
         message = v2c.apiMessage.get_response(self.message)

@@ -326,9 +326,32 @@ def refusing_beyond(bindings, status):
     return answer
 
 
+def without_bulk(*statuses):
+    """Answer GETBULK by an error status, or not at all."""
+
+    def answer(request):
+        if request.bulk and not request.next:
+            return [request.reply([], status) for status in statuses]
+        return generous(request)
+
+    return answer
+
+
+def as_version_1(request):
+    """Say noSuchName where anything that is asked for is not there, as agents of version 1 do (RFC 1157)."""
+    found = [truthful(GOOD, most=1)(request)[0]] if request.next or not request.bulk else generous(request)
+    message, _ = adapter.decoder.decode(found[0], asn1Spec=v2c.Message())
+    values = [value for _, value in v2c.apiPDU.get_varbinds(v2c.apiMessage.get_pdu(message))]
+    gone = any(isinstance(value, v2c.EndOfMibView | v2c.NoSuchObject) for value in values)
+    return [request.reply([], 2)] if gone else found
+
+
 @pytest.mark.parametrize(
     "answer",
     [
+        *(without_bulk(status) for status in (1, 2, 5)),
+        without_bulk(),
+        as_version_1,
         *(lost_beyond(octets) for octets in (1472, 484, 150)),
         *(silent_beyond(rows) for rows in (20, 1)),
         *(refusing_beyond(most, status) for most in (30, 3, 2, 1) for status in (1, 5, 13)),
@@ -341,6 +364,29 @@ def test_an_agent_that_answers_small_requests_alone_is_read_whole(answer):
             assert (found.error, found.complaints, found.scalars) == ("", (), {UPTIME: 100})
             assert found.columns[OCTETS] == {(port,): port << 40 for port in range(1, 25)}
             assert len(found.columns[NAME]) == 24
+
+
+def test_an_agent_of_version_1_that_lacks_some_objects_gives_the_others_and_is_no_complaint():
+    lacks = SCALARS["sysName"], COLUMNS["ifHighSpeed"]
+    with scripted(as_version_1) as place, snmp() as wire:
+        found = wire.ask({"a": place}, Wanted((UPTIME, lacks[0]), ((NAME, lacks[1]), (OCTETS,))))["a"]
+    assert (found.error, found.complaints, found.scalars) == ("", (), {UPTIME: 100})
+    assert [len(found.columns[column]) for column in (NAME, lacks[1], OCTETS)] == [24, 0, 24]
+
+
+def test_an_agent_without_getbulk_is_asked_for_it_no_more():
+    asked = []
+
+    def answer(request):
+        asked.append(request.bulk and not request.next)
+        return without_bulk(5)(request)
+
+    with scripted(answer) as place, snmp(timeout=2.0) as wire:
+        wire.ask({"a": place}, WANTED)
+        asked.clear()
+        wire.ask({"a": place}, WANTED)
+    assert asked
+    assert not any(asked)
 
 
 def test_a_size_that_was_lost_is_not_tried_at_each_reading_and_returns_where_nothing_is_lost(monkeypatch):

@@ -1,4 +1,4 @@
-"""Read many SNMP agents at once, by pysnmp: v3 authPriv and v2c, GET and GETBULK.
+"""Read many SNMP agents at once, by pysnmp: v3 authPriv and v2c, GET and GETBULK, or GETNEXT where that fails.
 
 Messages, protocol operations, and authentication and privacy are pysnmp's own records and services; its engine is not
 used. That keeps every user and peer in a MIB database and every variable binding in a tree of objects, which took 25 to
@@ -68,7 +68,8 @@ PRIV = {
 }
 _AUTH_FLAG, _PRIV_FLAG, _REPORTABLE = 1, 2, 4
 _ENGINE_OCTETS, _MOST_SECONDS = 32, (1 << 31) - 1  # RFC 3411 section 5, RFC 3414 section 2.2
-_TOO_BIG = 1
+_TOO_BIG, _NO_SUCH_NAME = 1, 2
+_FEW_ROWS = 2  # an agent that does not answer for so many, and never did for more, does not know GETBULK
 _OF_SIZE = {_TOO_BIG, 5, 13}  # tooBig, genErr, resourceUnavailable: a smaller request may be answered
 # What a number may be, by its tag (RFC 2578 section 7.1): INTEGER, Counter32, Gauge32, TimeTicks, Counter64.
 _RANGES = {
@@ -113,6 +114,7 @@ _COMMUNITY = _record("Community", "version community pdu", univ.Integer(), univ.
 _MESSAGE, _SECURITY = SNMPv3Message(), UsmSecurityParameters()
 _TEMPLATE = SNMPv3Message()  # never filled: what comes is read into copies
 _GET, _GET_BULK = _operation(rfc1905.GetRequestPDU), _operation(rfc1905.GetBulkRequestPDU)
+_GET_NEXT = _operation(rfc1905.GetNextRequestPDU)
 _ANSWERS = {0xA2: _operation(rfc1905.ResponsePDU), 0xA8: _operation(rfc1905.ReportPDU)}
 _STATUS = dict(zip(rfc1905.errorStatus.namedValues.values(), rfc1905.errorStatus.namedValues.keys(), strict=True))
 
@@ -231,6 +233,7 @@ class _Peer:
     room: int = MAX_BINDINGS  # asked for at once, and the most that may be tried
     ceiling: int = MAX_BINDINGS
     whole: int = 0  # answers of that size
+    bulk: bool | None = None  # whether it answers GETBULK; None = not known
 
 
 @dataclass(slots=True)
@@ -278,12 +281,12 @@ class _Wire(asyncio.DatagramProtocol):
         return list(self._peers.values())
 
     async def exchange(
-        self, peer: _Peer, operation: Any, bodies: Sequence[tuple[int, int, bytes]], patience: float
+        self, peer: _Peer, bodies: Sequence[tuple[Any, int, int, bytes]], patience: float
     ) -> tuple[_Answer, int]:
         """Send a request until it is answered; return the answer, and which try it is to. Raises _LostError.
 
         Each try has a body of its own, that of a smaller answer than the one before: large ones may get lost. A body is
-        what follows the request id in an operation: two numbers and the names.
+        an operation and what follows the request id in it: two numbers and the names.
         """
         loop = asyncio.get_running_loop()
         answered: asyncio.Future[tuple[int, _Answer] | None] = loop.create_future()
@@ -296,7 +299,8 @@ class _Wire(asyncio.DatagramProtocol):
                 tries[number] = at
                 for each in tries:  # an answer to an earlier try is as good
                     self._waiting[each] = peer, answered
-                body = encoder.encode(_set(operation, number, *bodies[at]))
+                operation, *content = bodies[at]
+                body = encoder.encode(_set(operation, number, *content))
                 self._transport.sendto(self._seal(peer, number, body), peer.address)
                 timer = loop.call_later(patience, _give_up, answered)
                 found = await answered
@@ -317,14 +321,14 @@ class _Wire(asyncio.DatagramProtocol):
             for number in tries:
                 self._waiting.pop(number, None)
 
-    def _silence(self, peer: _Peer, patience: float, bodies: Sequence[tuple[int, int, bytes]]) -> str:
+    def _silence(self, peer: _Peer, patience: float, bodies: Sequence[tuple[Any, int, int, bytes]]) -> str:
         if peer.left < 0:
             return peer.note
         said = f"no answer in {patience:g} s, {len(bodies)} time{'s' if len(bodies) > 1 else ''}"
         if peer.note:
             return f"{said}; {peer.note}"
         if not self._v3:
-            lost = ", or its large answers get lost (--retries 1 asks for smaller ones)" if bodies[-1][1] > 1 else ""
+            lost = ", or its large answers get lost (--retries 1 asks for smaller ones)" if bodies[-1][2] > 1 else ""
             return f"{said}: no agent there, or it knows no such community{lost}"
         if peer.engine_id:
             return f"{said}, though it told its engine id: it may not take the privacy password of {self._user}"
@@ -525,17 +529,16 @@ class _Reading:
             self.complaints.append(str(refused))
 
     async def _ask(
-        self, operation: Any, names: tuple[Oid, ...], once: int = 0, repetitions: Sequence[int] = (0,)
+        self, names: tuple[Oid, ...], tries: Sequence[tuple[Any, int, int]]
     ) -> tuple[list[tuple[Oid, Any]] | int, int]:
-        """Return the answer's bindings, and which of `repetitions`, one for each try, it is to.
+        """Return the answer's bindings, and which of `tries` it is to: operations and their two numbers.
 
         In place of the bindings it is an error status that a smaller request may not have. Raises _RefusedError,
         _LostError.
         """
         encoded = _names(names)
-        bodies = [(once, each, encoded) for each in repetitions]
-        answer, tried = await self.wire.exchange(self.peer, operation, bodies, self.timeout)
-        if answer.status in _OF_SIZE:
+        answer, tried = await self.wire.exchange(self.peer, [(*each, encoded) for each in tries], self.timeout)
+        if answer.status in _OF_SIZE or answer.status == _NO_SUCH_NAME:
             return answer.status, tried
         if answer.status:
             raise _RefusedError(_status_words(answer.status, names[0]))
@@ -546,9 +549,11 @@ class _Reading:
 
     async def _get(self, names: tuple[Oid, ...]) -> None:
         """Read single instances; what the agent does not give together, it may give one by one."""
-        found, _ = await self._ask(_GET, names, repetitions=(0,) * (self.retries + 1))
+        found, _ = await self._ask(names, [(_GET, 0, 0)] * (self.retries + 1))
         if not isinstance(found, int):
             self._keep(names, found)
+        elif len(names) == 1 and found == _NO_SUCH_NAME:  # as agents of version 1 call noSuchObject
+            self._keep(names, ())
         elif len(names) == 1:
             raise _RefusedError(_status_words(found, names[0]))
         else:
@@ -562,38 +567,42 @@ class _Reading:
             if name in names and self._is_value(name, value):
                 self.scalars[name] = value
 
-    async def _walk(self, at: dict[Oid, Oid], scalars: tuple[Oid, ...] = ()) -> None:
+    async def _walk(self, at: dict[Oid, Oid], scalars: tuple[Oid, ...] = (), *, bulk: bool = True) -> None:
         """Walk columns side by side, each from its name in `at`.
 
         A column ends where the next name is of another, or does not rise. Single instances come along with the first
         request, as what GETBULK does not repeat: it asks for what follows their object's name. What is not answered is
-        asked for again in smaller requests: fewer rows, then without the instances, then one column at a time.
+        asked for again in smaller requests: fewer rows, then without the instances, then one column at a time. A single
+        row is asked for by GETNEXT where more were refused or not answered, and each where not `bulk`.
         """
         heads = tuple(name[:-1] for name in scalars)
         while at:
             names = tuple(at.values())
-            rows = max(1, self.peer.room // len(names))
-            tries = _fewer(rows, self.retries)
+            asked = self._requests(len(names), len(heads), bulk=bulk)
             try:
-                found, tried = await self._ask(_GET_BULK, heads + names, len(heads), tries)
+                found, tried = await self._ask(heads + names, asked)
             except _SilentError:
                 if self.at is None or len(names) == 1:  # it has never answered, or not for the least
                     raise
                 await self._one_by_one(at)
                 return
-            if tried:
-                self._shrink(rows, tries[tried], len(names))
+            operation, _, rows = asked[tried]
+            self._learn(asked, tried, found, len(names))
             if isinstance(found, int):
-                if tries[tried] > 1:
-                    self._shrink(tries[tried], tries[tried] // 2, len(names))
+                if rows > 1 and found in _OF_SIZE:
+                    self._shrink(rows, rows // 2, len(names))
                 elif heads:
                     await self._part(self._get(scalars))
                     heads = ()
                 elif len(names) > 1:
                     await self._one_by_one(at)
                     return
-                else:
+                elif found in _OF_SIZE:
                     raise _RefusedError(_status_words(found, names[0]))
+                elif operation is _GET_NEXT:  # the end, as agents of version 1 call it
+                    return
+                else:
+                    bulk = False
                 continue
             self._grow()
             if heads:
@@ -602,11 +611,37 @@ class _Reading:
             if not found:
                 self.complaints.append(f"its answer for {_dotted(names[0])} is empty before the end")
                 return
-            columns = list(at)
-            for i, (name, value) in enumerate(found):
-                column = columns[i % len(columns)]
-                if column in at:
-                    self._step(at, column, name, value)
+            self._take(at, found)
+
+    def _requests(self, columns: int, once: int, *, bulk: bool) -> list[tuple[Any, int, int]]:
+        """Return the operation of each try for the next rows, and its two numbers."""
+        peer = self.peer
+        if not bulk or peer.bulk is False:
+            return [(_GET_NEXT, 0, 0)] * (self.retries + 1)
+        rows = max(1, peer.room // columns)
+        return [
+            (_GET_NEXT, 0, 0) if each == 1 and (i or peer.ceiling < MAX_BINDINGS) else (_GET_BULK, once, each)
+            for i, each in enumerate(_fewer(rows, self.retries))
+        ]
+
+    def _learn(
+        self, asked: Sequence[tuple[Any, int, int]], tried: int, found: list[tuple[Oid, Any]] | int, columns: int
+    ) -> None:
+        """Learn from which try was answered, and how, what may be asked for next."""
+        operation, _, rows = asked[0]
+        if tried and operation is _GET_BULK:
+            self._shrink(rows, max(1, asked[tried][2]), columns)
+        if asked[tried][0] is _GET_BULK and not isinstance(found, int):
+            self.peer.bulk = True
+        elif operation is _GET_BULK and rows <= _FEW_ROWS and (tried or found in _OF_SIZE) and self.peer.bulk is None:
+            self.peer.bulk = False
+
+    def _take(self, at: dict[Oid, Oid], found: Sequence[tuple[Oid, Any]]) -> None:
+        columns = list(at)
+        for i, (name, value) in enumerate(found):
+            column = columns[i % len(columns)]
+            if column in at:
+                self._step(at, column, name, value)
 
     async def _one_by_one(self, at: dict[Oid, Oid]) -> None:
         for column, name in at.items():
