@@ -42,6 +42,11 @@ def identify(switch):
     return switch.identity()
 
 
+def rename(switch):
+    switch.send(("hostname a-name-of-more-than-twenty-characters",))
+    return "renamed\n"
+
+
 # --- what they do before SSH has begun -------------------------------------------------------------------------------
 
 
@@ -193,6 +198,7 @@ async def reason_and_cut(wire, data):
 
 
 LOGS = {
+    "ROS": b"01-Jan-2000 00:00:05 %LINK-I-Up:  g1",
     "FASTPATH": b"<189> JAN 01 00:00:05 10.0.0.2-1 TRAPMGR[209899264]: traputil.c(614) 4 %% Link Up: 1/0/1",
     "Comware": b"%Jan  1 00:00:05:123 2013 s0 IFNET/3/PHY_UPDOWN: Physical state on the interface changed to up.",
     "VRP": b"Jan  1 2013 00:00:05+00:00 s0 %%01IFPDT/4/IF_STATE(l)[0]:Interface Eth0/0/1 has turned into UP state.",
@@ -305,6 +311,16 @@ MODES = {
         )
         for family, log in LOGS.items()
     },
+    **{
+        f"a log line of {family} in the echo": Mode(
+            lambda wire, log=log: wire.say(b"show run\r\n" + log + b"\r\nning-config\r\nvlan 7" + PROMPT),
+            reads="vlan 7",
+        )
+        for family, log in LOGS.items()
+    },
+    "a new name that the prompt cuts": Mode(
+        answer(b"\r\na-name-of-more-than-(config)#"), at="hostname .*", do=rename, reads="renamed"
+    ),
     **{
         f"a pager {pager.decode()}": Mode(one_page(pager), reads="vlan 7\n\n        \nname x", hurries=True)
         for pager in (b"-- more --", b"--More-- (12%)")

@@ -26,6 +26,7 @@ LOG_BEGINS = "(?:" + "|".join(begins for begins, _ in _LOGS) + ")"
 _LOG = "(?:" + "|".join(begins + behind for begins, behind in _LOGS) + r")[^\n]*"
 LOG_LINE = re.compile(rf"^{_LOG}\n?", re.MULTILINE)
 _LOGGED = re.compile(rf" {{0,8}}{_LOG}\n?")
+_LOGGED_WHOLE = re.compile(rf" {{0,8}}{_LOG}\n")
 _LOGGED_LAST = re.compile(rf"(?:\n{{0,2}} {{0,8}}{_LOG})+\n{{0,2}}\Z")
 PAGER = r"(?:More: <space>.{0,80}<(?:return|CR)> ?|--More-- or \(q\)uit)"
 _MORE = r"^ {0,4}(?:-{2,8} ?(?i:more) ?-{2,8}(?: \(\d{1,3} ?%\))?|<-{1,8} ?(?i:more) ?-{1,8}>) ?"
@@ -86,6 +87,11 @@ def without_log(text: str) -> str:
     A prompt that log lines have left behind stands at the end again.
     """
     return _LOGGED.sub("", _LOGGED_LAST.sub("", text))
+
+
+def without_whole_log(text: str) -> str:
+    """Return a text without log lines that have ended: what has come of another one stays until its end has come."""
+    return _LOGGED_WHOLE.sub("", text)
 
 
 def last_lines(said: str, *secrets: str) -> str:

@@ -33,6 +33,7 @@ from tagloom.adapters.greeting import (
     last_lines,
     last_of_answer,
     without_log,
+    without_whole_log,
 )
 from tagloom.adapters.metered import Allowance, MeteredSocket, TerminalText
 from tagloom.adapters.steady_clock import measure_by_steady_clock
@@ -76,6 +77,7 @@ _NOT_SAVED = re.compile(r"unsuccessful|not saved|copy.{0,80}fail", re.IGNORECASE
 _SUBMODES_DEEP = 4
 _QUESTIONS = 3  # of one command
 _ERASE = "\x08"
+_LEAST_OF_NAME = 12  # characters of a long name that a prompt shows, at least
 _NO_WORD = "zzqq"  # is refused by every command line, alone and behind any line of ours
 # What makes answers come whole, as netmiko's drivers have it; a line that a firmware does not know is refused, no more.
 _PAGING_OFF = {
@@ -680,10 +682,12 @@ class SshSwitch(Session):
         return tuple(transcript)
 
     def _follow_name(self, line: str) -> None:
-        """Know the prompt that answers a line which names the switch."""
+        """Know the prompt that answers a line which names the switch; some show the beginning of a long name alone."""
         first, _, named = line.partition(" ")
         if first == self._words.names_host:
-            self._prompt = _prompt_of(self._host, named.strip().strip("\"'"), brackets=self._words.brackets)
+            name = named.strip().strip("\"'")
+            cut = (name[:size] for size in range(len(name), min(len(name), _LEAST_OF_NAME) - 1, -1))
+            self._prompt = _prompt_of(self._host, *cut, brackets=self._words.brackets)
 
     def save(self, text: str = "") -> bool:
         """Copy the running to the startup configuration, answer the switch's question, and see that it was done."""
@@ -862,7 +866,8 @@ class SshSwitch(Session):
                     what = "otherwise, which may be a secret" if secrets_in(line) else f"as {shown(instead)}"
                     raise self._lost(line, f"was shown {what}; {_ADVICE}")
             # The line may have begun in what is kept, and blanks may follow it: all before that is no echo.
-            text = text[max(0, len(text) - 2 * len(line) - SLACK) :] + self._read_more(line, allowance)
+            kept = text[max(0, len(text) - 2 * len(line) - SLACK) :]
+            text = without_whole_log(kept + self._read_more(line, allowance))
 
     def _type_carefully(self, line: str, allowance: Allowance) -> bool:
         """Press Return where a line is shown whole; return whether some of it was lost on the way."""
@@ -924,7 +929,8 @@ class SshSwitch(Session):
         until = time.monotonic() + (_ECHO_SECONDS if self._careful else _SILENCE_SECONDS)
         while not is_shown(text, typed):
             if more := self._read_more(typed, allowance, until - time.monotonic()):
-                text, until = (text + more)[-2 * len(typed) - SLACK :], time.monotonic() + _ECHO_SECONDS
+                text = without_whole_log(text + more)[-2 * len(typed) - SLACK :]
+                until = time.monotonic() + _ECHO_SECONDS
             elif time.monotonic() >= until:
                 return text, False
         return text, True
