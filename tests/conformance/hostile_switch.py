@@ -81,7 +81,8 @@ class Switch(asyncssh.SSHServer):
     @property
     def asks_inside(self):
         """Whether name and password are asked for in the session."""
-        return self.device.platform.netmiko_driver in ("dell_powerconnect", "cisco_s300")
+        inside = self.device.platform.netmiko_driver in ("dell_powerconnect", "cisco_s300")
+        return inside and self.ssh not in ("password", "refused")
 
     @property
     def sent(self):
@@ -104,6 +105,8 @@ class Switch(asyncssh.SSHServer):
                 await asyncio.sleep(0)
         if self.ssh == "no answer to the password":
             await asyncio.sleep(3600)
+        if self.ssh == "password expired":
+            raise asyncssh.PasswordChangeRequired("Enter a new password")
         return password == "hush-password" and self.ssh != "refused"
 
     def session_requested(self):

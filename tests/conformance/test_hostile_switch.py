@@ -225,6 +225,13 @@ MODES = {
     "a packet of 2 GB": Mode(huge_packet, says="it sent more than 262,144 bytes"),
     "no SSH at all": Mode(no_ssh, says="^Error reading SSH protocol banner"),
     "password refused": Mode(None, ssh="refused", says="refused for user 'lab'"),
+    "password expired": Mode(None, ssh="password expired", says="it wants another password of user 'lab'"),
+    "password of SSH, not of ROS's console": Mode(
+        None, at="", model="powerconnect-5324", ssh="password", reads="hostname s0"
+    ),
+    "password of SSH refused, not of ROS's console": Mode(
+        None, model="powerconnect-5324", ssh="refused", says="refused for user 'lab'"
+    ),
     "password not answered": Mode(None, ssh="no answer to the password", says=NO_PASSWORD),
     "authentication banners without end": Mode(None, ssh="auth banners", says="it sent more than 262,144 bytes"),
     "session refused": Mode(None, ssh="session refused", says="Connect failed"),

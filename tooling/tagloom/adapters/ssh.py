@@ -310,7 +310,20 @@ class Session:
         return self
 
     def _open(self) -> None:
-        """Connect to the switch by SSH, and make `_channel` of that."""
+        """Connect to the switch by SSH, and make `_channel` of that.
+
+        Where netmiko's driver gives SSH no password, since the console asks for it, the switch may want it all the
+        same: ``ip ssh password-auth`` of ROS.
+        """
+        try:
+            self._connect()
+        except NetmikoAuthenticationException as error:
+            if not isinstance(error.__context__, paramiko.BadAuthenticationType):
+                raise
+            self._hang_up()
+            self._connect(by_password=True)
+
+    def _connect(self, *, by_password: bool = False) -> None:
         access = self._access
         keys = self._platform.netmiko_driver == "linux" and not access.password
         login_seconds = LOGIN_ROUNDS * access.login_seconds
@@ -331,6 +344,8 @@ class Session:
             auto_connect=False,
             ssh_strict=access.host_key_checking,  # netmiko takes any host key unless it is told not to
         )
+        if by_password:
+            self._wire._get_ssh_client_instance = paramiko.SSHClient  # type: ignore[method-assign]  # noqa: SLF001 - its seam
         if access.host_key_checking:
             _introduce_host(self._wire, access)
         # netmiko's own dialog presses Return where a switch is slow, after the name too: that is a wrong password.
@@ -408,6 +423,8 @@ class Session:
             )
         if isinstance(error, NetmikoAuthenticationException) and "timeout" not in str(cause):
             return f"refused for user {access.user!r}"
+        if "Illegal info request" in str(cause):  # RFC 4252 section 8: SSH_MSG_USERAUTH_PASSWD_CHANGEREQ
+            return f"it wants another password of user {access.user!r}: log in once and set it"
         if isinstance(cause, OSError):
             return f"cannot reach {access.host}:{access.port} ({cause.strerror or cause})"
         return shown(next(iter(str(cause).strip().splitlines()), type(cause).__name__))
