@@ -578,16 +578,16 @@ class _Reading:
         heads = tuple(name[:-1] for name in scalars)
         while at:
             names = tuple(at.values())
-            asked = self._requests(len(names), len(heads), bulk=bulk)
+            tries = self._requests(len(names), len(heads), bulk=bulk)
             try:
-                found, tried = await self._ask(heads + names, asked)
+                found, tried = await self._ask(heads + names, tries)
             except _SilentError:
                 if self.at is None or len(names) == 1:  # it has never answered, or not for the least
                     raise
                 await self._one_by_one(at)
                 return
-            operation, _, rows = asked[tried]
-            self._learn(asked, tried, found, len(names))
+            operation, _, rows = tries[tried]
+            self._learn(tries, tried, found, len(names))
             if isinstance(found, int):
                 if rows > 1 and found in _OF_SIZE:
                     self._shrink(rows, rows // 2, len(names))
@@ -625,13 +625,13 @@ class _Reading:
         ]
 
     def _learn(
-        self, asked: Sequence[tuple[Any, int, int]], tried: int, found: list[tuple[Oid, Any]] | int, columns: int
+        self, tries: Sequence[tuple[Any, int, int]], tried: int, found: list[tuple[Oid, Any]] | int, columns: int
     ) -> None:
         """Learn from which try was answered, and how, what may be asked for next."""
-        operation, _, rows = asked[0]
+        operation, _, rows = tries[0]
         if tried and operation is _GET_BULK:
-            self._shrink(rows, max(1, asked[tried][2]), columns)
-        if asked[tried][0] is _GET_BULK and not isinstance(found, int):
+            self._shrink(rows, max(1, tries[tried][2]), columns)
+        if tries[tried][0] is _GET_BULK and not isinstance(found, int):
             self.peer.bulk = True
         elif operation is _GET_BULK and rows <= _FEW_ROWS and (tried or found in _OF_SIZE) and self.peer.bulk is None:
             self.peer.bulk = False
