@@ -551,7 +551,8 @@ class Session:
         own = secrets_in(command)
         if own and self._echoing:  # a narrow screen breaks what it shows
             return ""
-        return last_of_answer(self._said, self._said_characters, *secrets, *own)
+        last = last_of_answer(self._said, self._said_characters, *secrets, *own)
+        return "" if last == " ".join(command.split()) else last  # no more than the echo
 
 
 class SshSwitch(Session):
