@@ -1,4 +1,4 @@
-"""A command's preview ends as the command itself would; monitors end with 1 where something is wrong."""
+"""A command's preview ends as the command itself would, and so does its JSON; monitors end with 1 for a fault."""
 
 import os
 import subprocess
@@ -20,31 +20,32 @@ PUSHED = (("apply", "b", "--allow", "interrupt"),)
 HITLESS = (("apply", "b"),)
 DRIFTED = (*PUSHED, ("type", "s0", *OTHER_PVID))
 
-# What was done before, the command, and its exit status with and without --check.
+# What was done before, the command, its exit status with and without --check, and whether something would be sent, or
+# where it is refused is left to send (`pending`); None where the input is wrong.
 COMMANDS = {
-    "a first push finds a hitless way": ((), "apply b", GOOD),
-    "an interruption is allowed": ((), "apply b --allow interrupt", GOOD),
-    "a port is set otherwise": ((("type", "s1", *SET_OTHERWISE),), "apply b", NO),
-    "that is allowed": ((("type", "s1", *SET_OTHERWISE),), "apply b --allow interrupt", GOOD),
-    "some switches alone": ((), "apply b --limit s0", NO),
-    "a file is not there": ((), "apply nowhere", BAD_INPUT),
-    "nothing is to change": (PUSHED, "apply b", GOOD),
-    "another build": (PUSHED, "apply other", GOOD),
-    "a rollout": (PUSHED, "apply way", GOOD),
-    "a rollout that pauses hosts": (PUSHED, "apply pausing", NO),
-    "pausing is allowed": (PUSHED, "apply pausing --allow drain", GOOD),
-    "a rollout from another state": ((), "apply way", NO),
-    "drift": (DRIFTED, "apply other", NO),
-    "drift in the way of a rollout": (DRIFTED, "apply way", NO),
-    "drift is overwritten": (DRIFTED, "apply other --drift overwrite", GOOD),
-    "a switch is unreachable": ((("fault", "s1"),), "apply b", DEVICE_FAILED),
-    "a rollback of a first push": (HITLESS, "rollback", NO),
-    "pausing for the rollback is allowed": (HITLESS, "rollback --allow drain", GOOD),
-    "a rollback of a push at once": (PUSHED, "rollback", NO),
-    "a rollback of a change": ((*PUSHED, ("apply", "other")), "rollback", GOOD),
-    "a rollback with drift": ((*PUSHED, ("apply", "other"), ("type", "s0", *OTHER_PVID)), "rollback", NO),
-    "a rollback of another build": ((*PUSHED, ("apply", "other")), "rollback b", BAD_INPUT),
-    "a rollback of nothing": ((), "rollback", NO),
+    "a first push finds a hitless way": ((), "apply b", GOOD, True),
+    "an interruption is allowed": ((), "apply b --allow interrupt", GOOD, True),
+    "a port is set otherwise": ((("type", "s1", *SET_OTHERWISE),), "apply b", NO, True),
+    "that is allowed": ((("type", "s1", *SET_OTHERWISE),), "apply b --allow interrupt", GOOD, True),
+    "some switches alone": ((), "apply b --limit s0", NO, True),
+    "a file is not there": ((), "apply nowhere", BAD_INPUT, None),
+    "nothing is to change": (PUSHED, "apply b", GOOD, False),
+    "another build": (PUSHED, "apply other", GOOD, True),
+    "a rollout": (PUSHED, "apply way", GOOD, True),
+    "a rollout that pauses hosts": (PUSHED, "apply pausing", NO, True),
+    "pausing is allowed": (PUSHED, "apply pausing --allow drain", GOOD, True),
+    "a rollout from another state": ((), "apply way", NO, True),
+    "drift": (DRIFTED, "apply other", NO, True),
+    "drift in the way of a rollout": (DRIFTED, "apply way", NO, True),
+    "drift is overwritten": (DRIFTED, "apply other --drift overwrite", GOOD, True),
+    "a switch is unreachable": ((("fault", "s1"),), "apply b", DEVICE_FAILED, True),
+    "a rollback of a first push": (HITLESS, "rollback", NO, True),
+    "pausing for the rollback is allowed": (HITLESS, "rollback --allow drain", GOOD, True),
+    "a rollback of a push at once": (PUSHED, "rollback", NO, False),
+    "a rollback of a change": ((*PUSHED, ("apply", "other")), "rollback", GOOD, True),
+    "a rollback with drift": ((*PUSHED, ("apply", "other"), ("type", "s0", *OTHER_PVID)), "rollback", NO, True),
+    "a rollback of another build": ((*PUSHED, ("apply", "other")), "rollback b", BAD_INPUT, None),
+    "a rollback of nothing": ((), "rollback", NO, False),
 }
 
 
@@ -79,12 +80,13 @@ def prepare(terminal, steps):
 
 @pytest.mark.parametrize("case", COMMANDS)
 def test_a_preview_ends_as_the_command_would(case, terminal):
-    steps, command, status = COMMANDS[case]
+    steps, command, status, pending = COMMANDS[case]
     prepare(terminal, steps)
     before = process.configurations(terminal.rack)
-    terminal(*command.split(), "--check", expect=status)
+    assert terminal.answer(*command.split(), "--check", expect=status).get("pending") is pending
     assert process.configurations(terminal.rack) == before
-    terminal(*command.split(), expect=status)
+    page = terminal.answer(*command.split(), expect=status)
+    assert page.get("pending") is (False if status == GOOD else pending), page
 
 
 def test_a_preview_beside_an_interrupted_run_is_refused_as_the_command_is(terminal):
@@ -94,7 +96,9 @@ def test_a_preview_beside_an_interrupted_run_is_refused_as_the_command_is(termin
     page = terminal.answer("apply", "other", "--check", expect=NO)
     assert page["refused"] == "a run that was interrupted is finished or undone before another begins"
     assert page["advice"] == ["apply --resume", "rollback", "--drift overwrite"]
-    assert terminal.answer("apply", "other", expect=NO)["refused"] == page["refused"]
+    assert page["pending"]
+    both = terminal.answer("apply", "other", expect=NO)
+    assert (both["refused"], both["pending"]) == (page["refused"], True)
     terminal("apply", "--resume", "--check")
     terminal("apply", "--resume")
 

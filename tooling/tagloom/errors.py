@@ -87,12 +87,16 @@ class PlanError(TagloomError):
     """The answer is no: what was asked cannot be planned or proven; says the rule, the witness and a way out.
 
     `advice` is that way for programs: options to add, or commands, any one of which leads on; none where only hands do.
+    `pending` says whether lines are known to be left that would be sent if it were allowed.
     """
 
     exit_status = 1
 
-    def __init__(self, rule: str, witness: str = "", next_step: str = "", advice: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, rule: str, witness: str = "", next_step: str = "", advice: tuple[str, ...] = (), *, pending: bool = False
+    ) -> None:
         self.rule, self.witness, self.next_step, self.advice = rule, witness, next_step, advice
+        self.pending = pending
         super().__init__("; ".join(part for part in (rule, witness, next_step) if part))
 
     def to_json(self) -> dict[str, str | list[str]]:

@@ -133,7 +133,7 @@ def _run(words: list[str]) -> int:  # noqa: PLR0911 - an exit status for each ki
                 "findings": [finding.to_json()],
                 **error.to_json(),
                 "pages": [page_of(command)],
-                **({"pending": False} if command in PUSHING else {}),
+                **({"pending": error.pending} if command in PUSHING else {}),
             }
         )
         return NO

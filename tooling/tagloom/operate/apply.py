@@ -125,7 +125,7 @@ class Result:
         payload["protection"] = dict(self.protection)
         payload["strategy"] = self.way.strategy if self.way else ""
         payload["rollback_possible"] = self.way.returns if self.way else None
-        payload["pending"] = bool(self.outcomes.changed) if checked else not self.good
+        payload["pending"] = not self.good or (checked and bool(self.outcomes.changed))
         return payload | self.interrupted.to_json()
 
 
@@ -144,6 +144,7 @@ def refuse_unfinished(context: ApplyContext, fabric: str, options: ApplyOptions,
             f"{run.kind} {run.name} of {run.source} stands in wave {run.wave} of {run.waves}",
             f"{words('apply --resume')}, or {words('rollback')} (or --drift overwrite, to start from what runs)",
             ("apply --resume", "rollback", "--drift overwrite"),
+            pending=True,
         )
 
 
@@ -321,6 +322,7 @@ def apply_new(
             f"this rollout pauses them for about {seconds:.0f} s",
             "tagloom apply with --allow drain, when they can bear it",
             ("--allow drain",),
+            pending=bool(found.outcomes.changed),
         )
     sequence = prepared.sequence
     if is_rollout and sequence.holds(found.read, sequence.waves):

@@ -100,6 +100,7 @@ def unfinished(run: Run) -> PlanError:
         f"{run.kind} {run.name} of {run.source} stands in wave {run.wave} of {run.waves}",
         "tagloom apply --resume, or tagloom rollback",
         ("apply --resume", "rollback"),
+        pending=True,
     )
 
 
