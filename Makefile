@@ -27,16 +27,13 @@ demo: $(READY) ## the whole mission on the virtual rack, narrated: plan, prove, 
 lab: $(READY) ## start the virtual rack of the testbed, to play with (end it with: .venv/bin/tagloom lab down)
 	@$(BIN)/tagloom lab up inventory/testbed/fabric.yml
 
-# Two processes for each processor, since half of them wait for switches, three for slow tests, which wait for longer; a
-# file's tests stay in one, since they share racks. Files begin in the order that tests/conftest.py gives, not with those
-# of most tests.
-PROCESSES = 2
-PYTEST = $(BIN)/python -m pytest -n $$(($$(nproc) * $(PROCESSES))) --dist loadfile --no-loadscope-reorder
+# Two processes for each processor, since half of them wait for switches; a file's tests stay in one, since
+# they share racks. Files begin in the order that tests/conftest.py gives, not with those of most tests.
+PYTEST = $(BIN)/python -m pytest -n $$(($$(nproc) * 2)) --dist loadfile --no-loadscope-reorder
 
 test: $(READY) ## all laws and most tests; slow ones are left to test-slow, some cases and most examples of laws to test-long
 	@$(PYTEST)
 
-test-slow: PROCESSES = 3
 test-slow: $(READY) ## tests that take seconds of a processor, or half a minute on racks: CI runs them after make test
 	@$(PYTEST) -m "slow and not long"
 
@@ -46,7 +43,7 @@ quick: $(READY) ## before each commit: what needs no rack, no compiled loops and
 # Compiled kernels are left out: what they do is not seen, and laws compare them with plain loops.
 coverage: $(READY) ## which branches make test and test-slow take, their processes measured: what is missing, file by file; 95 % at least
 	@$(BIN)/coverage erase
-	@$(BIN)/coverage run -m pytest -n $$(($$(nproc) * $(PROCESSES))) --dist loadfile --no-loadscope-reorder -m "not long"
+	@$(BIN)/coverage run -m pytest -n $$(($$(nproc) * 2)) --dist loadfile --no-loadscope-reorder -m "not long"
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report
 
