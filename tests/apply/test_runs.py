@@ -19,7 +19,7 @@ import pytest
 
 from command_line import commands
 from command_line.loaded import parent
-from command_line.terminal import HEARS_INTERRUPTS
+from command_line.terminal import HEARS_INTERRUPTS, without_waits
 from fabrics import make_fabric
 from tagloom import pipeline, platforms
 from tagloom.adapters.connect import connect
@@ -59,10 +59,7 @@ class Ring:
         pipeline.write_build(new, proof, texts, home / "new")
         change = pipeline.rollout_between(old, new)
         pipeline.write_rollout(new, change, TEMPLATES, home / "change")
-        page = json.loads((home / "change/rollout.json").read_text())
-        for wave in page["waves"]:
-            wave["drain_seconds"] = 0  # no frame is under way in a rack that nobody sends through
-        (home / "change/rollout.json").write_text(json.dumps(page))
+        without_waits(home / "change")
         self.states = [old.state, *(wave.state for wave in change.waves)]
         self.order = waves.read_sequence(home / "change")
         self.info = process.up(Order(FABRIC, TEMPLATES), self.rack)

@@ -481,10 +481,8 @@ def attacked():
         mode = MODES[name]
         switch = Switch(mode.act, mode.at, mode.model, mode.ssh) if mode.ssh or takes_wire(mode.act) else mode.act
         port = loop.serve(switch)
-        hurries, in_session = (
-            mode.hurries or mode.says in TIMES_OUT,
-            mode.at != "login" and takes_wire(mode.act) and mode.act,
-        )
+        hurries = mode.hurries or mode.says in TIMES_OUT
+        in_session = mode.at != "login" and takes_wire(mode.act) and mode.act
         access = Access(
             *("127.0.0.1", port, "lab", HUSH),
             host_key_checking=False,

@@ -8,6 +8,7 @@ M` begins no point after that time.
 
 import argparse
 import math
+import os
 import sys
 import tempfile
 import time
@@ -17,6 +18,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from queue import SimpleQueue
 
+from command_line.loaded import WAITS
 from stage import Stage
 from tagloom.lab import process
 from test_faults import kill_at
@@ -34,6 +36,7 @@ def main():
     parser.add_argument("--minutes", type=float, default=math.inf, metavar="M")
     asked = parser.parse_args()
     end = time.monotonic() + 60 * asked.minutes
+    os.environ[WAITS] = "1"  # faults strike in the waits, too
     told = Counter()
     with tempfile.TemporaryDirectory(prefix="sweep-") as folder, ExitStack() as ends:
         racks = SimpleQueue()

@@ -27,6 +27,8 @@ def looked(tmp_path_factory):
             for name, each in seen.items()
         }
 
+    process.elapse(directory, DAY)
+    assert {at for _, ports in look().values() for at in ports.values()} == {0.0}
     yield directory, look
     process.down(directory)
 

@@ -1,4 +1,4 @@
-"""A command's preview ends as the command itself would, and so does its JSON; monitors end with 1 for a fault."""
+"""A command's preview has the exit status of the command; monitors exit with 1 where something is wrong."""
 
 import os
 import subprocess

@@ -123,6 +123,11 @@ def last_of_answer(said: str, size: int, *secrets: str) -> str:
     return printable(" / ".join(lines[-_LINES_SHOWN:])[-TAIL:])
 
 
+def with_last_lines(why: str, seen: str) -> str:
+    """Return what is wrong, with a console's last lines where there are some to be shown."""
+    return f"{why}; the console's last lines: {seen}" if seen else why
+
+
 def _without_secrets(said: str, secrets: Iterable[str]) -> str:
     text = without_log(said)
     for secret in filter(None, secrets):
@@ -334,7 +339,7 @@ class EnableGreeting(Greeting):
         lines = [line.strip() for line in self._heard.splitlines()]
         usual = {"", "enable", f"{self.name}>"}
         if any(line not in usual and not _is(line, _PASSWORD) for line in lines):
-            said = f"{said}; the console's last lines: {last_lines(self._heard, self._password)}"
+            said = with_last_lines(said, last_lines(self._heard, self._password))
         raise DeviceError(self._switch, "enable", said)
 
 

@@ -32,6 +32,7 @@ from tagloom.adapters.greeting import (
     Greeting,
     last_lines,
     last_of_answer,
+    with_last_lines,
     without_log,
     without_whole_log,
 )
@@ -157,11 +158,6 @@ def _console_answers(said: object) -> tuple[tuple[str, str], ...]:
     if not all(words.strip() for words in found):
         raise ValueError("an answer to nothing")
     return tuple((words, "ny"[keys] if isinstance(keys, bool) else keys) for words, keys in found.items())
-
-
-def _with(said: str, why: str) -> str:
-    """Return what is wrong, with what the console said."""
-    return f"{why}; the console's last lines: {shown(said)}" if said.strip() else why
 
 
 @dataclass(frozen=True, slots=True)
@@ -531,15 +527,14 @@ class Session:
         self._said, self._said_characters = (self._said + text)[-4 * TAIL :], self._said_characters + len(text)
 
     def _forget(self, unread: str = "") -> None:
-        """Begin anew to remember what is said: with what has come and was not read."""
+        """Remember what is said from here on, beginning with what has come and was not read."""
         self._said, self._said_characters = "", 0
         self._remember(unread)
 
     def _lost(self, command: str, how: str) -> DeviceError:
         """Hang up, and return the error, which shows the console's last lines: they may be a question."""
         why = self._socket.why if self._socket is not None else ""
-        if seen := self._last_lines(command):
-            how = f"{how}; the console's last lines: {seen}"
+        how = with_last_lines(how, self._last_lines(command))
         self._hang_up()  # so that nobody waits for this session a second time
         return DeviceError(self.name, command, why or how)
 
@@ -682,7 +677,9 @@ class SshSwitch(Session):
         said = self._exchange(enters)
         self._check(enters, said)
         if self._mode != config:
-            raise DeviceError(self.name, enters, _with(said, f"the prompt is not that of {config} afterwards"))
+            raise DeviceError(
+                self.name, enters, with_last_lines(f"the prompt is not that of {config} afterwards", shown(said))
+            )
         for line in lines:
             self.before_line(line)
             self._follow_name(line)
@@ -733,7 +730,7 @@ class SshSwitch(Session):
         prompt = self._prompt.match(found)
         if prompt is None:
             asks = last_of_answer(f"{text}{found}", len(text) + len(found), *secrets_in(command))
-            raise DeviceError(self.name, command, _with(asks, f"asks more than {_QUESTIONS} questions"))
+            raise DeviceError(self.name, command, with_last_lines(f"asks more than {_QUESTIONS} questions", asks))
         self._mode = self._mode_of(prompt)
         return text
 
@@ -816,7 +813,7 @@ class SshSwitch(Session):
             if not self._mode:
                 return
             said = self._exchange(self._words.leave)
-        raise DeviceError(self.name, self._words.leave, _with(said, f"does not leave {self._mode}"))
+        raise DeviceError(self.name, self._words.leave, with_last_lines(f"does not leave {self._mode}", shown(said)))
 
     # One line and its answer
 

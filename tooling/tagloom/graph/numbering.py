@@ -32,7 +32,7 @@ def renumbered(before: FabricState, after: FabricState, first_vlan: int) -> Fabr
     given = {v: v for v in mine if v < first_vlan}  # by the operator: hosts use them
     number = given | {v: known[c] for v in mine if v not in given and (c := vlan_fingerprint(after, v)) in known}
     number |= {v: v for v in mine if v not in number and v not in old_ids}
-    number |= _unused((v for v in mine if v not in number), old_ids | set(number.values()), first_vlan)
+    number |= _unused((v for v in mine if v not in number), old_ids | set(mine), first_vlan)
     if all(v == n for v, n in number.items()):
         return after
     return {name: with_numbers(name, state, number) for name, state in after.items()}
