@@ -4,8 +4,6 @@ import json
 import os
 import signal
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing, suppress
 
 from command_line import commands
@@ -29,10 +27,7 @@ class ConfirmedRack:
         return Journal(self.runs / "journal.db")
 
     def start(self, *words):
-        command = [sys.executable, "-m", "tagloom.cli", *words, "-i", str(self.rack), "--json"]
-        return subprocess.Popen(
-            command, cwd=self.home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-        )
+        return commands.Begun([*words, "-i", self.rack, "--json"], self.home)
 
     def answer(self, *words, expect=0):
         done = commands.run([*words, "-i", self.rack, "--json"], self.home)

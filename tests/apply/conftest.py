@@ -3,15 +3,13 @@
 import json
 import os
 import shutil
-import subprocess
-import sys
 from dataclasses import asdict
 from functools import partial
 
 import pytest
 import yaml
 
-from command_line.loaded import WAITS
+from command_line.loaded import ANSIBLE, WAITS, run_ansible
 from tagloom import platforms
 from tagloom.adapters.ssh import Access, SshSwitch
 from tagloom.apply.playbook import Ansible, ansible_environment
@@ -195,24 +193,12 @@ class Bench:
         values = [f"build={self.build}", f"directory={self.run_directory}", f"allow={allow}"]
         arguments = [word for value in values for word in ("-e", f"tagloom_apply_{value}")]
         self.run_directory.mkdir(exist_ok=True)
-        with (self.run_directory / "ansible.log").open("w") as log:
-            return subprocess.run(
-                [
-                    sys.executable,
-                    "-m",
-                    "ansible",
-                    "playbook",
-                    page,
-                    "-i",
-                    inventory / "tagloom.yml",
-                    *arguments,
-                    *words,
-                ],
-                env=ansible_environment(self.environment(), SHARE),
-                stdout=log,
-                stderr=log,
-                check=False,
-            ).returncode
+        done = run_ansible(
+            [*ANSIBLE, str(page), "-i", str(inventory / "tagloom.yml"), *arguments, *map(str, words)],
+            env=ansible_environment(self.environment(), SHARE),
+        )
+        (self.run_directory / "ansible.log").write_text(done.stdout)
+        return done.returncode
 
     @staticmethod
     def environment():

@@ -19,7 +19,7 @@ import pytest
 
 from command_line import commands
 from command_line.loaded import parent
-from command_line.terminal import HEARS_INTERRUPTS, without_waits
+from command_line.terminal import without_waits
 from fabrics import make_fabric
 from tagloom import pipeline, platforms
 from tagloom.adapters.connect import connect
@@ -116,13 +116,9 @@ class Ring:
         """Tell whether every switch holds what it must after a wave."""
         return all(state[name] == self.order.state_after(state[name], name, wave) for name in NAMES)
 
-    def start(self, *words, inventory=None, **how):
+    def start(self, *words, inventory=None):
         """Begin a command that is not awaited at once."""
-        where = str(inventory or self.rack)
-        command = [*HEARS_INTERRUPTS, sys.executable, "-m", "tagloom.cli", *words, "-i", where, "--json"]
-        return subprocess.Popen(
-            command, cwd=self.home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **how
-        )
+        return commands.Begun([*words, "-i", inventory or self.rack, "--json"], self.home)
 
     def answer(self, *words, expect=0, inventory=None):
         done = commands.run([*words, "-i", inventory or self.rack, "--json"], self.home)
@@ -589,9 +585,11 @@ def test_no_line_is_sent_that_the_journal_has_no_room_for(ring):
     # Compiled modules and what measures coverage would be cut short.
     uncompiled = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
     uncompiled.pop("COVERAGE_PROCESS_CONFIG", None)
-    begun = ring.start("apply", "change", preexec_fn=no_room, env=uncompiled)
-    out, err = begun.communicate()
-    page = ring.read(begun.returncode, out, err, expect=3)
+    command = [sys.executable, "-m", "tagloom.cli", "apply", "change", "-i", str(ring.rack), "--json"]
+    done = subprocess.run(
+        command, cwd=ring.home, env=uncompiled, preexec_fn=no_room, capture_output=True, text=True, check=False
+    )
+    page = ring.read(done.returncode, done.stdout, done.stderr, expect=3)
     intended = {row.switch for row in ring.journal.switches(1)}
     after = process.configurations(ring.rack)
     assert set(page["failed"]) >= set(NAMES) - intended != set()

@@ -1,8 +1,9 @@
-"""Run tagloom's commands to their ends, each in a process of its own."""
+"""Run tagloom's commands, each in a process of its own: to their ends, or beside the test."""
 
 import contextlib
 import os
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from subprocess import CompletedProcess
 
@@ -23,3 +24,43 @@ def run(words, directory, environment=os.environ, *, together=False, first=None)
         )
         status = begun.wait()
         return CompletedProcess(["tagloom", *map(str, words)], status, *(path.read_text("utf-8") for path in printed))
+
+
+class Begun(Started):
+    """A command that is not awaited at once, as a `subprocess.Popen` with both streams as pipes of text.
+
+    Streams that are given take their places; None stands for what nobody reads.
+    """
+
+    def __init__(self, words, directory, environment=os.environ, **streams):
+        with contextlib.ExitStack() as stack:
+            ends = [stack.enter_context(Path(os.devnull).open())]
+            for name in ("stdout", "stderr"):
+                end = streams.get(name, self)
+                if end is None:
+                    end = stack.enter_context(Path(os.devnull).open("a"))
+                elif end is self:
+                    read, write = os.pipe()
+                    vars(self)[name] = os.fdopen(read, encoding="utf-8")
+                    end = stack.enter_context(os.fdopen(write, "w"))
+                ends.append(end)
+            super().__init__(
+                "tagloom.cli",
+                words,
+                streams=[end if isinstance(end, int) else end.fileno() for end in ends],
+                environment=environment,
+                directory=directory,
+            )
+
+    def communicate(self):
+        """Return what both pipes carry until nobody can write to them, once the command has ended."""
+        with ThreadPoolExecutor(2) as pool, self.stdout, self.stderr:
+            said = tuple(pool.map(lambda pipe: pipe.read(), (self.stdout, self.stderr)))
+        self.wait()
+        return said
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.wait()

@@ -31,10 +31,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import tagloom
+from tagloom import platforms
 from tagloom.apply import playbook, reading
 from tagloom.apply.gate import Gate
 from tagloom.apply.playbook import ansible_environment
 from tagloom.lab import process
+from tagloom.platforms.factory import factory
+from tagloom.render import render_configuration
 from tagloom.share import share_directory
 
 ADDRESS = "TAGLOOM_TESTS_LOADED"  # the environment variable: where both listen, and with what settings
@@ -49,7 +52,7 @@ ALSO_OF_ANSIBLE = (
 )
 MESSAGE_BYTES = 1 << 18
 DESCRIPTORS = 16
-NAME_BYTES = 600  # of the process's command line, which a rack takes for its own
+NAME_BYTES = 2000  # of the process's command line, which each fork takes for its own
 PATIENCE_SECONDS = 480  # with a command, on a busy machine
 ANSIBLE_PATIENCE_SECONDS = 420  # so that it is shown before the command that waits for it
 DUMP_SECONDS = 0.3  # for a process to write its stacks
@@ -120,7 +123,7 @@ class Started:
             "shown": shown is not None,
             "first": base64.b64encode(pickle.dumps((sys.path, pickle.dumps(first)) if first else ((), b""))).decode(),
         }
-        self.returncode = None
+        self.args, self.returncode = [program, *words], None
         self._line = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._line.connect(b"\0" + begin()["ansible" if program == "ansible" else "tagloom"].encode())
         descriptors = [*streams, *passed, *([] if shown is None else [shown])]
@@ -136,9 +139,15 @@ class Started:
         self._hear(0)
         return self.returncode
 
-    def terminate(self):
+    def send_signal(self, number):
         if self.poll() is None:
-            os.kill(self.pid, signal.SIGTERM)
+            os.kill(self.pid, number)
+
+    def terminate(self):
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self):
+        self.send_signal(signal.SIGKILL)
 
     def _hear(self, flags):
         if self.returncode is None:
@@ -148,37 +157,34 @@ class Started:
 
 def use():
     """Let this process ask for racks, and for Ansible, instead of executing them."""
-
-    def fits(words, env):
-        return words[: len(ANSIBLE)] == ANSIBLE and settings(env) == begin()["settings"]
-
-    def started(words, **how):
-        with Path(os.devnull).open() as nothing:
-            streams = [nothing if how[name] == subprocess.DEVNULL else how[name] for name in ("stdin", "stdout")]
-            streams.append(streams[1] if how["stderr"] == subprocess.STDOUT else how["stderr"])
-            return Started(
-                "ansible",
-                words[len(ANSIBLE) - 1 :],
-                streams=[file.fileno() for file in streams],
-                environment=how["env"],
-                passed=how.get("pass_fds", ()),
-                patience=ANSIBLE_PATIENCE_SECONDS,
-            )
-
-    def popen(words, **how):
-        return started(words, **how) if fits(words, how["env"]) else subprocess.Popen(words, **how)
-
-    def run(words, **how):
-        if not fits(words, how["env"]):
-            return subprocess.run(words, **how)  # noqa: PLW1510 - as it was asked for
-        with tempfile.TemporaryFile("w+") as printed:
-            status = started(words, **how | {"stdout": printed}).wait()
-            printed.seek(0)
-            return subprocess.CompletedProcess(words, status, printed.read())
-
     for module in (playbook, reading):
-        vars(module)["subprocess"] = SimpleNamespace(**vars(subprocess) | {"Popen": popen, "run": run})
+        vars(module)["subprocess"] = SimpleNamespace(**vars(subprocess) | {"Popen": ansible, "run": run_ansible})
     process.start = start_rack
+
+
+def ansible(words, **how):
+    """Begin Ansible as `subprocess.Popen` does: by a fork, unless it needs settings that were not loaded."""
+    if words[: len(ANSIBLE)] != ANSIBLE or settings(how["env"]) != begin()["settings"]:
+        return subprocess.Popen(words, **how)
+    with Path(os.devnull).open() as nothing:
+        streams = [nothing if how[name] == subprocess.DEVNULL else how[name] for name in ("stdin", "stdout")]
+        streams.append(streams[1] if how["stderr"] == subprocess.STDOUT else how["stderr"])
+        return Started(
+            "ansible",
+            words[len(ANSIBLE) - 1 :],
+            streams=[file.fileno() for file in streams],
+            environment=how["env"],
+            passed=how.get("pass_fds", ()),
+            patience=ANSIBLE_PATIENCE_SECONDS,
+        )
+
+
+def run_ansible(words, *, env, stdin=subprocess.DEVNULL, **_how):
+    """Run Ansible as `subprocess.run` does, and return its status and all that it printed, both streams as one."""
+    with tempfile.TemporaryFile("w+") as printed:
+        status = ansible(words, env=env, stdin=stdin, stdout=printed, stderr=subprocess.STDOUT).wait()
+        printed.seek(0)
+        return subprocess.CompletedProcess(words, status, printed.read())
 
 
 def start_rack(directory, log):
@@ -197,6 +203,7 @@ def load_tagloom():
     for name in (*ALSO, *(module.name for module in pkgutil.walk_packages(tagloom.__path__, "tagloom."))):
         if not name.endswith("__main__"):
             import_module(name)
+    know_models()
     rehearse()
 
 
@@ -206,6 +213,7 @@ def load_ansible():
         import_module(name)
     for path in share_directory().glob("roles/*/action_plugins/*.py"):
         runpy.run_path(str(path))
+    know_models()
     loader = import_module("ansible.plugins.loader")
     finder = import_module("ansible.utils.collection_loader._collection_finder")
     loader.init_plugin_loader()
@@ -216,6 +224,14 @@ def load_ansible():
 
 
 LOADS = {"tagloom": load_tagloom, "ansible": load_ansible}
+
+
+def know_models():
+    """Read every model's page, and compile its family's grammar and templates: what a process keeps of them."""
+    for model in platforms.models():
+        platform = platforms.load(model)
+        if platform.grammar:
+            render_configuration(platform, factory(platform).freeze(), share_directory() / "templates")
 
 
 def rehearse():
@@ -332,6 +348,7 @@ def be(descriptors, program, words, environment, directory, passed, first, shown
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(directory)
+    show_words(program, words)
     wait_for(float(environment.get(WAITS, SHARE_OF_WAITS)))
     if program == "tagloom.lab":
         os.close(stacks)
@@ -377,13 +394,17 @@ def be_ansible(words, _pickled):
 
 
 def be_rack(words, _pickled):
-    """Be a rack, by its command line too: that is how `tagloom lab` knows one."""
-    fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
-    start, end = int(fields[45]), int(fields[46])  # proc(5): arg_start, arg_end, the 48th and 49th of all
-    end_of_line = b"\0".join(map(os.fsencode, ["", *process.RACK, *words, ""]))
-    ctypes.memmove(start, end_of_line.rjust(end - start, b"-"), end - start)
     sys.argv = ["tagloom.lab", *words]
     runpy.run_module("tagloom.lab", run_name="__main__")
+
+
+def show_words(program, words):
+    """Let this process's command line show its own words: by it `tagloom lab` knows racks, and tests what they end."""
+    module = process.RACK if program == "tagloom.lab" else ("-P", "-m", program)
+    fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    start, end = int(fields[45]), int(fields[46])  # proc(5): arg_start, arg_end, the 48th and 49th of all
+    line = b"\0".join(map(os.fsencode, ["", *module, *words, ""]))[: end - start]
+    ctypes.memmove(start, line.rjust(end - start, b"-"), end - start)
 
 
 PROGRAMS = {"tagloom.cli": be_tagloom, "ansible": be_ansible, "tagloom.lab": be_rack}

@@ -1,11 +1,10 @@
 """A command's preview has the exit status of the command; monitors exit with 1 where something is wrong."""
 
 import os
-import subprocess
-import sys
 
 import pytest
 
+from command_line.loaded import ANSIBLE, run_ansible
 from command_line.terminal import Terminal
 from tagloom.apply.playbook import ansible_environment
 from tagloom.lab import process
@@ -108,10 +107,10 @@ def test_a_play_looks_and_ends_as_it_would_push(terminal):
     environment = ansible_environment({key: os.environ[key] for key in ("PATH", "HOME")}, share)
 
     def play(build, *words):
-        command = [sys.executable, "-m", "ansible", "playbook", share / "playbooks/apply.yml"]
-        command += ["-i", terminal.rack / "tagloom.yml", "-e", f"tagloom_apply_build={terminal.home / build}"]
+        command = [*ANSIBLE, f"{share}/playbooks/apply.yml", "-i", f"{terminal.rack}/tagloom.yml"]
+        command += ["-e", f"tagloom_apply_build={terminal.home / build}"]
         command += ["-e", f"tagloom_apply_directory={terminal.home}/by-hand", *words]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        return run_ansible(command, env=environment)
 
     allowed = ("-e", "tagloom_apply_allow=interrupt")
     before = process.configurations(terminal.rack)

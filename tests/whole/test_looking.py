@@ -8,13 +8,13 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from command_line.terminal import HEARS_INTERRUPTS, Terminal
+from command_line import commands
+from command_line.terminal import Terminal
 from fabrics import ROOT
 from tagloom.apply.abort import JOURNAL
 from tagloom.apply.journal import Journal
@@ -234,14 +234,14 @@ def test_a_switch_that_does_not_answer_is_named_and_where_none_does_the_journal_
 
 def test_a_run_that_cannot_see_the_fabric_or_read_the_journal_is_blind_until_it_can_again(terminal):
     (terminal.home / "day.yml").write_text('repair: auto\nrules: [{when: "0 7 * * *", settings: all-on}]\n')
-    words = [sys.executable, "-m", "tagloom.cli", "run", "day.yml", "--every", "1s", "--repair-every", "1s"]
+    words = ["run", "day.yml", "--every", "1s", "--repair-every", "1s"]
     words += ["--timeout", "0.2", "--retries", "0", "--metrics-file", "run.prom"]
     journal, kept, told = terminal.runs / JOURNAL, terminal.runs / "kept", terminal.runs / "clock.json"
 
     def error():
         return json.loads(told.read_text())["status"]["look"]["error"] if told.exists() else None
 
-    with subprocess.Popen([*HEARS_INTERRUPTS, *words], cwd=terminal.home, stdout=subprocess.DEVNULL) as running:
+    with commands.Begun(words, terminal.home, stdout=None, stderr=None) as running:
         try:
             until(lambda: error() == "", running)
             look(terminal, "--offline", expect=0)
@@ -268,9 +268,9 @@ def test_a_run_that_cannot_see_the_fabric_or_read_the_journal_is_blind_until_it_
 
 def test_what_tagloom_run_does_is_told_while_it_is_at_work(terminal):
     (terminal.home / "day.yml").write_text('- {when: "0 7 * * *", settings: all-on}\n')
-    words = [sys.executable, "-m", "tagloom.cli", "run", "day.yml", "--no-watch", "--every", "1h"]
+    words = ["run", "day.yml", "--no-watch", "--every", "1h"]
     told = terminal.runs / "clock.json"
-    with subprocess.Popen([*HEARS_INTERRUPTS, *words], cwd=terminal.home, stdout=subprocess.DEVNULL) as running:
+    with commands.Begun(words, terminal.home, stdout=None, stderr=None) as running:
         try:
             until(told.exists, running)
             page = look(terminal, "--offline", expect=0)

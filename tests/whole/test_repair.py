@@ -3,13 +3,13 @@
 import json
 import signal
 import socket
-import subprocess
 import sys
 from contextlib import contextmanager
 
 import pytest
 
-from command_line.terminal import HEARS_INTERRUPTS, Terminal
+from command_line import commands
+from command_line.terminal import Terminal
 from tagloom.apply.abort import JOURNAL
 from tagloom.apply.journal import SAVED, Journal
 from tagloom.apply.run_states import DONE
@@ -267,8 +267,10 @@ def test_switches_that_were_cut_off_together_are_readmitted_only_where_their_own
 def begun(terminal):
     """Begin a repair, and give its process once its first wave has begun; its answer goes to a file."""
     before = runs(terminal)
-    words = [sys.executable, "-m", "tagloom.cli", "repair", "--json"]
-    with (terminal.home / "said").open("w") as said, subprocess.Popen(words, cwd=terminal.home, stdout=said) as repair:
+    with (
+        (terminal.home / "said").open("w") as said,
+        commands.Begun(["repair", "--json"], terminal.home, stdout=said, stderr=None) as repair,
+    ):
         until(lambda: runs(terminal) > before, repair)
         yield repair
 
@@ -324,9 +326,7 @@ def daemon(terminal, trap_address, request):
     (home / "events").write_text("")
     words = ["run", "day.yml", *every, "--on-event", f"{sys.executable} hook.py"]
     log = (home / "run.log").open("w")
-    with log, subprocess.Popen(
-        [*HEARS_INTERRUPTS, sys.executable, "-m", "tagloom.cli", *words], cwd=home, stdout=log, stderr=log
-    ) as running:  # fmt: skip
+    with log, commands.Begun(words, home, stdout=log, stderr=log) as running:
 
         def event(kind, count=1):
             def found():
