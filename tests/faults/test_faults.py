@@ -48,7 +48,7 @@ def recover(stage, how):
     stage.check_end("r/build" if how == "resume" else "a")
 
 
-@pytest.mark.parametrize(("kind", "how", "way"), few(AT_A_LINE, *range(5)), ids=[kind for kind, _, _ in AT_A_LINE])
+@pytest.mark.parametrize(("kind", "how", "way"), few(AT_A_LINE, 0, 3, 4), ids=[kind for kind, _, _ in AT_A_LINE])
 def test_a_fault_at_a_line_of_the_rollout(ring, seed, kind, how, way):
     chance = random.Random(f"{seed} {kind}")
     switch, line = chance.choice(ring.names), chance.randrange(1, LINES + 1)

@@ -5,6 +5,7 @@ import importlib.util
 import pytest
 
 from fabrics import ROOT
+from thinned import few
 
 pytestmark = pytest.mark.kernel
 
@@ -20,7 +21,7 @@ def test_the_arithmetic_stands_in_the_docs(cluster, percent):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["lu.S.16", "ep.S.16"])
+@pytest.mark.parametrize("name", few(["lu.S.16", "ep.S.16"], 1))
 def test_a_row_of_misc_stands_in_the_docs(name):
     section = (ROOT / "benchmarks" / "results" / "savings.md").read_text("utf-8").split("## misc")[1].split("## ")[0]
     row = savings.row("misc", name, savings.METHODS[:2])

@@ -197,12 +197,12 @@ def positions(oracle, chance):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", few(range(6), 1))
+@pytest.mark.parametrize("part", few(range(24), 1))
 @pytest.mark.parametrize("draw", [a_wave, a_pinned_wave])
 def test_the_verdict_on_a_wave_is_that_of_all_its_mixtures(draw, part):
     chance = random.Random(part)
     good = bad = states = enumerated = stricter = 0
-    waves = WAVES // (6 if draw is a_wave else 24)
+    waves = WAVES // 24
     for number in range(waves):
         fabric, before, lines = draw(chance)
         proof = prove_wave(fabric, before, effects(lines))

@@ -51,7 +51,7 @@ def test_processes_and_single_forecasts_agree_and_a_bad_cell_costs_no_other(plan
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_cluster_runs_the_same_code(plan, answer, cluster, tmp_path):
     status, page = answer("sweep", plan, "--scheduler", cluster.scheduler_address, "-o", tmp_path / "s.json")
     assert (status, page["count"], page["failed"]) == (1, 8, 4)

@@ -46,6 +46,14 @@ COMMANDS = {
     "a rollback of another build": ((*PUSHED, ("apply", "other")), "rollback b", BAD_INPUT, None),
     "a rollback of nothing": ((), "rollback", NO, False),
 }
+# Much like others: left to `make test-long`.
+OTHERS = {
+    "that is allowed",
+    "pausing is allowed",
+    "drift in the way of a rollout",
+    "pausing for the rollback is allowed",
+    "a rollback of another build",
+}
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +85,7 @@ def prepare(terminal, steps):
             terminal(word, *more)
 
 
-@pytest.mark.parametrize("case", COMMANDS)
+@pytest.mark.parametrize("case", [pytest.param(case, marks=[pytest.mark.long] * (case in OTHERS)) for case in COMMANDS])
 def test_a_preview_ends_as_the_command_would(case, terminal):
     steps, command, status, pending = COMMANDS[case]
     prepare(terminal, steps)
