@@ -34,23 +34,25 @@ class Begun(Started):
 
     def __init__(self, words, directory, environment=os.environ, **streams):
         with contextlib.ExitStack() as stack:
-            ends = [stack.enter_context(Path(os.devnull).open())]
-            for name in ("stdout", "stderr"):
-                end = streams.get(name, self)
-                if end is None:
-                    end = stack.enter_context(Path(os.devnull).open("a"))
-                elif end is self:
-                    read, write = os.pipe()
-                    vars(self)[name] = os.fdopen(read, encoding="utf-8")
-                    end = stack.enter_context(os.fdopen(write, "w"))
-                ends.append(end)
+            nothing = stack.enter_context(Path(os.devnull).open("r+"))
+            ends = {"stdin": nothing} | {name: nothing if end is None else end for name, end in streams.items()}
+            self.stdout, self.stderr = (
+                None if name in ends else self._pipe(stack, ends, name) for name in ("stdout", "stderr")
+            )
             super().__init__(
                 "tagloom.cli",
                 words,
-                streams=[end if isinstance(end, int) else end.fileno() for end in ends],
+                streams=[ends[name].fileno() for name in ("stdin", "stdout", "stderr")],
                 environment=environment,
                 directory=directory,
             )
+
+    @staticmethod
+    def _pipe(stack, ends, name):
+        """Return what reads a new pipe, whose other end is held until the command has it."""
+        read, write = os.pipe()
+        ends[name] = stack.enter_context(os.fdopen(write, "w"))
+        return os.fdopen(read, encoding="utf-8")
 
     def communicate(self):
         """Return what both pipes carry until nobody can write to them, once the command has ended."""
