@@ -11,6 +11,7 @@ from fabrics import ROOT
 SPEC = importlib.util.spec_from_file_location("papers", ROOT / "benchmarks" / "papers.py")
 papers = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(papers)
+koibuchi = papers.paper_koibuchi
 WRITTEN = (ROOT / "docs" / "papers.md").read_text("utf-8")
 # Tables and figures of each paper, by the first and the last of each.
 ALL = {
@@ -55,28 +56,28 @@ def test_every_row_has_a_number_of_ours_and_its_command_or_says_why_not():
 
 def test_our_table_11_is_the_papers():
     line = next(cells for paper, cells in rows() if paper == "Koibuchi" and cells[0] == "T11")
-    assert line[2] == line[3] == ", ".join(f"{n:.2f}" for n in papers.TABLE_11)
+    assert line[2] == line[3] == ", ".join(f"{n:.2f}" for n in koibuchi.TABLE_11)
 
 
 def test_the_bytes_of_ft_are_those_it_was_seen_to_send():
     with (ROOT / "tests" / "data" / "npb" / "ft.S.16.matrix.csv").open() as file:
         sent = sum(int(row["wire_bytes"]) for row in csv.DictReader(file) if row["src"] != row["dst"])
-    assert papers.ft_bytes("S", 16) == pytest.approx(sent, rel=1e-3)
+    assert koibuchi.ft_bytes("S", 16) == pytest.approx(sent, rel=1e-3)
 
 
 @pytest.mark.kernel
-@pytest.mark.parametrize("buffer_bytes", [float("inf"), papers.BUFFER])
+@pytest.mark.parametrize("buffer_bytes", [float("inf"), koibuchi.BUFFER])
 def test_ft_moves_no_faster_than_its_busiest_channel(buffer_bytes):
     """The line's middle link carries what 66 ranks send to 62; with PAUSE, others wait behind what waits for it."""
-    complete, line = papers.ft_simulated("S", buffer_bytes)
-    middle = 8e-9 * papers.ft_bytes("S", 128) * 66 * 62 / (128 * 127)
+    complete, line = koibuchi.ft_simulated("S", buffer_bytes)
+    middle = 8e-9 * koibuchi.ft_bytes("S", 128) * 66 * 62 / (128 * 127)
     assert middle < line < 2 * middle
     assert complete < line
 
 
 @pytest.mark.kernel
 def test_pause_makes_ft_slower_and_the_page_says_what_it_explains():
-    free, paused = papers.ft_simulated("A", float("inf")), papers.ft_simulated("A", papers.BUFFER)
+    free, paused = koibuchi.ft_simulated("A", float("inf")), koibuchi.ft_simulated("A", koibuchi.BUFFER)
     assert all(slow > fast for fast, slow in zip(free, paused, strict=True))
     line = next(cells for paper, cells in rows() if paper == "Koibuchi" and cells[0] == "T12")
     numbers = [float(n) for n in re.findall(r"([\d.]+) s", line[3])]
