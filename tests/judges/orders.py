@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Messages = dict[tuple[int, int], tuple[float, int]]
 
-SWITCH_SECONDS = 2.75e-6  # of a PowerConnect 5324; table 4 has no 6248, which is taken for one
+SWITCH_SECONDS = 2.75e-6  # of a PowerConnect 5324, whatever the model
 NEAR = 1e-3  # a run is as long as asked for if it is off by less
 
 

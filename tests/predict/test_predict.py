@@ -73,7 +73,13 @@ def test_data_that_do_not_fit_the_time_are_refused():
 
 @pytest.mark.parametrize(
     ("inventory", "watts", "percent_per_link"),
-    [("misc", 605.4, 0.694), ("supernova64-5324", 340.8, 0.704), ("supernova64-6248", 840.8, 0.500)],
+    [
+        ("misc", 605.4, 0.694),
+        ("supernova128", 874.4, 0.480),
+        ("supernova128-complete", 958.4, 0.438),
+        ("supernova64-5324", 340.8, 0.704),
+        ("supernova64-6248", 840.8, 0.500),
+    ],
 )
 def test_whole_clusters_draw_what_table_2_adds_up_to(inventory, watts, percent_per_link):
     """Koibuchi et al. 2011, Table 2: base + ports x watts at 1 Gb/s, both ends of a link."""

@@ -184,6 +184,8 @@ def test_every_inventory_reads_and_asks_for_no_more_ports_than_there_are():
         "misc": (6, 30, 66),
         "own-lines": (4, 4, 4),
         "supernova": (8, 36, 225),
+        "supernova128": (8, 36, 128),
+        "supernova128-complete": (8, 56, 128),
         "supernova64-5324": (8, 60, 64),
         "supernova64-6248": (8, 60, 64),
         "testbed": (16, 64, 16),

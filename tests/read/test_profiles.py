@@ -197,7 +197,8 @@ def test_patterns_are_what_their_names_say():
         return np.argmax(read_traffic(Path(f"pattern:{name}"), fabric).volume_bytes, axis=1)
 
     assert partners("bit-reversal")[[1, 3, 8]].tolist() == [8, 12, 1]
-    assert partners("matrix-transpose")[[1, 4, 7]].tolist() == [4, 1, 13]
+    assert partners("matrix-transpose")[[0, 1, 4, 7]].tolist() == [15, 11, 14, 2]
+    assert partners("matrix-transpose")[[3, 6, 9, 12]].tolist() == [12, 9, 6, 3]  # x + y = 3: all 16 hosts send
     near = read_traffic(Path("pattern:nearest-neighbour"), fabric).volume_bytes
     assert np.flatnonzero(near[0]).tolist() == [1, 4]
     with pytest.raises(InputError, match="all-to-all"):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 STAND_IN = "powerconnect-5324"  # whose ports stand in for those of models whose watts are not known
 LPI_POWER = 0.1  # of a port's watts while it sleeps, as the Vigo group's simulators take it; Miwa et al. quote 0.3
-LATENCY_SECONDS = 2.75e-6  # of a PowerConnect 5324, the shortest of Koibuchi et al. 2011, table 4
+LATENCY_SECONDS = 2.75e-6  # of a PowerConnect 5324, U-(T)-U of Koibuchi et al. 2011, table 4
 ABSURD_WATTS = 100_000.0  # more of a switch or a port is taken for another unit
 KEYS = {"base", "per_port", "transceiver", "source", "datasheet"}
 

@@ -130,7 +130,18 @@ def _assumed(
             said.append("only what the network takes longer counts: no --profile says how much was communication")
     if traffic is not None and eee is not None:
         said.append(f"host ports sleep after {eee.timeout_seconds * 1e6:g} us ({eee.source}); Poisson messages")
-    unmeasured = sorted({s.model for s in before.live if platforms.load(s.model).latency_seconds is None})
-    if traffic is not None and moved is not None and unmeasured:
-        said.append(f"latency of {', '.join(unmeasured)} as a PowerConnect 5324's, 2.75 us")
+    if traffic is not None and moved is not None:
+        said += _assumed_latency(sorted({s.model for s in before.live}))
     return (*said, *(traffic.remarks if traffic is not None else ()))
+
+
+def _assumed_latency(models: list[str]) -> list[str]:
+    """Return what is assumed of the latency of models that nobody has measured."""
+    known = {model: platforms.load(model) for model in models}
+    unmeasured = [model for model, platform in known.items() if platform.latency_seconds is None]
+    said = [f"latency of {', '.join(unmeasured)} as a PowerConnect 5324's, 2.75 us"] if unmeasured else []
+    for model, platform in known.items():
+        if platform.latency_seconds is not None and platform.sources["latency_seconds"].kind == "assumed":
+            like = platform.sources["latency_seconds"].text.partition(" (")[0]
+            said.append(f"latency of {model} {like}'s, {1e6 * platform.latency_seconds:.2f} us")
+    return said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,13 +36,14 @@ def pattern(fabric: Fabric, text: str) -> Traffic:
 
     all-to-all         an equal share to every other host
     bit-reversal       to the host whose number is this one's, bits reversed; over the first 2^b hosts
-    matrix-transpose   row-major number (i, j) to (j, i) of a square; over the first k^2 hosts
+    matrix-transpose   (x, y) of a square to (k-1-y, k-1-x), its transpose about the other diagonal; who would be its
+                       own partner there, with x + y = k-1, to (k-1-x, k-1-y); over the first k^2 hosts
     uniform            a thousand messages to hosts drawn at random
     permutation        each to one host, each from one, drawn at random
     hotspot            half to host 0, half spread equally; host 0 spreads all
     nearest-neighbour  an equal share to every host of the switches one link away
-    Koibuchi et al. 2011 use the first three. Raises InputError for a name there is not, and for fewer than two hosts
-    of one network.
+    Koibuchi et al. 2011 (Sect. 5.3) use the first three. Raises InputError for a name there is not, and for fewer than
+    two hosts of one network.
     """
     name, _, seed_text = text.removeprefix(PREFIX).partition(":")
     hosts = max(map(len, fabric.networks.values()))
@@ -84,8 +86,8 @@ def _share(fabric: Fabric, name: str, hosts: int, chance: np.random.Generator) -
         bits = hosts.bit_length() - 1
         to = np.array([int(format(h, f"0{bits}b")[::-1], 2) for h in range(1 << bits)])
     elif name == "matrix-transpose":
-        side = int(np.sqrt(hosts))
-        to = np.arange(side * side).reshape(side, side).T.ravel()
+        square = np.arange(isqrt(hosts) ** 2).reshape((isqrt(hosts),) * 2)
+        to = np.where(np.fliplr(np.eye(len(square), dtype=np.bool_)), square[::-1, ::-1], square[::-1, ::-1].T).ravel()
     else:
         to = chance.permutation(hosts)
     share[np.arange(len(to)), to] = 1.0
