@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,6 +33,9 @@ from tagloom.read.patterns import pattern
 from tagloom.records.routes import Routes
 from tagloom.route import route
 from tagloom.route.spread import spread
+
+if TYPE_CHECKING:
+    from tagloom.records.fabric import Fabric
 
 ROOT = Path(__file__).resolve().parents[1]
 PATTERNS = ("all-to-all", "bit-reversal", "matrix-transpose")
@@ -93,20 +97,24 @@ flows than links, as on 16 hosts, a bound link is worth more than two paths of w
 """
 
 
-def relative(network: tuple[str, str, tuple[int, ...], dict[str, int], str]) -> tuple[float, list[float]]:
-    """Return switches on a path, and the bandwidth of the patterns relative to one ideal switch."""
+def routed(network: tuple[str, str, tuple[int, ...], dict[str, int], str]) -> tuple[Fabric, Routes]:
+    """Return a network of table 11 with its paths."""
     _, family, dims, options, method = network
     fabric = make_fabric(family, *dims, **options)
-    if method == "tree":  # row 0 and all columns: the table's 4.81 switches on a path
-        at = [switch.at for switch in fabric.switches]
-        kept = {
-            i for i, link in enumerate(fabric.links)
-            if at[link.a][0] == at[link.b][0] or at[link.a][1] == at[link.b][1] == 0
-        }  # fmt: skip
-        source_of_host, root = per_switch(fabric)
-        routes = Routes("tree", "", source_of_host, root, np.stack([rooted(fabric, kept, int(s)) for s in root]))
-    else:
-        routes = route(fabric, method)
+    if method != "tree":
+        return fabric, route(fabric, method)
+    at = [switch.at for switch in fabric.switches]  # row 0 and all columns: the table's 4.81 switches on a path
+    kept = {
+        i for i, link in enumerate(fabric.links)
+        if at[link.a][0] == at[link.b][0] or at[link.a][1] == at[link.b][1] == 0
+    }  # fmt: skip
+    source_of_host, root = per_switch(fabric)
+    return fabric, Routes("tree", "", source_of_host, root, np.stack([rooted(fabric, kept, int(s)) for s in root]))
+
+
+def relative(network: tuple[str, str, tuple[int, ...], dict[str, int], str]) -> tuple[float, list[float]]:
+    """Return switches on a path, and the bandwidth of the patterns relative to one ideal switch."""
+    fabric, routes = routed(network)
     shares = []
     for name in PATTERNS:
         moved = move(fabric, routes, pattern(fabric, f"pattern:{name}"))

@@ -1,6 +1,6 @@
-"""Write docs/papers.md: every table and figure of the four papers, its number, ours, and the command that makes ours.
+"""Write docs/papers.md: every table, figure and equation of four papers, their numbers and ours, and how to run ours.
 
-Numbers of papers are those known to us from notes; their texts were not readable here. What no note has says so.
+The papers' numbers are from their own texts. Each paper has a module with its rows; this one lays out the page.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ TEXT = """\
 # The papers, row by row
 
 Written by `python benchmarks/papers.py`; a test compares it with what that prints, and tests compare the pages of
-[results](../benchmarks/results/README.md) with what their scripts compute, or a part of it. **The papers' texts could
-not be read here**: their numbers are from notes, and where those have none the row says so. None of ours was measured
-on a real switch. Where our numbers differ, the page a row names says why. The proofs rest on Dally and Seitz,
-*Deadlock-Free Message Routing in Multiprocessor Interconnection Networks*, IEEE Trans. Computers, 1987: no cycle of
-channel dependencies, no deadlock.
+[results](../benchmarks/results/README.md) with what their scripts compute, or a part of it. The papers' numbers are
+from their own texts, so bars of a figure without numbers have none here. None of ours was measured on a real switch.
+A command runs in the repository's top directory. Where our numbers differ, the row or the page that it names gives the
+reason. The proofs rest on Dally and Seitz, *Deadlock-Free Message Routing in Multiprocessor Interconnection Networks*,
+IEEE Trans. Computers, 1987: no cycle of channel dependencies, no deadlock.
 """
 HEADER = ("where", "what", "the paper's", "ours", "how to run it, or why not")
 PAPERS = (paper_koibuchi, paper_miwa, paper_rps, paper_netpipe)

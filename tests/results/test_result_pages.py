@@ -35,6 +35,7 @@ ELSEWHERE = {
     "repair-on-bridges": "dataplane/test_repair_on_bridges.py",
     "savings": "regulate/test_savings.py",
     "selection": "regulate/test_selection_page.py",
+    "table-12": "docs/test_papers.py",
     "table-3": "weave/test_table_3.py",
     "tagged-bridges": "dataplane/test_tagged_bridges.py",
 }
