@@ -261,6 +261,8 @@ def tables_of_vlans() -> list[Row]:
     plan_1 = FIG_1, "tagloom plan fig1.yml --routing dor --protect none -o build"
     plan_2 = "tagloom plan inventory/misc/fabric.yml --prefer load --protect none -o build"
     plan_3 = "tagloom plan inventory/testbed/fabric.yml --assignment renamed -o build"
+    plan_4 = FIG_1, "tagloom plan fig1.yml --routing dor --learning -o build"
+    takes = r"no PAUSE on any port: frames that hosts tag, which (\d+ ports) take"
     vlans = r"(?:assignment|most in one switch): (\d+ VLANs)"
     mac, entries = platforms.load("powerconnect-5324").mac_table, r"(at most \d+ static entries in a switch)"
     return [
@@ -351,6 +353,17 @@ def tables_of_vlans() -> list[Row]:
             "proven, if all hosts of a switch share a VLAN",
             f"{most_fixed}; {most_renamed}; if hosts of a switch differ, {found(vlans, plan_2)} on Misc's 6 switches",
             f"{HERE}; {typed(plan_2)}",
+        ),
+        (
+            "Sect. 3.3 (steps 1 to 3), Sect. 3.4",
+            "hosts teach the switches of Fig. 1; without PAUSE nothing deadlocks",
+            "a ping from an interface in each VLAN, again before the aging time expires",
+            f"`hosts/learning.sh`, a broadcast for each VLAN; without PAUSE {found(takes, *plan_4)} take tagged frames",
+            (
+                f"{typed(*plan_4)}. No echo comes back to an interface in a VLAN, as frames leave to hosts untagged: "
+                "ours is a plain broadcast. Static entries stay in the texts, so no aging time is infinite. Where flow "
+                "control is on, the plan is refused: tagged frames close a dependency cycle"
+            ),
         ),
         (
             "Sect. 2",

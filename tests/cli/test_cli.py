@@ -362,11 +362,16 @@ def test_static_arp_is_planned_proven_written_and_rolled_out(tmp_path, run, answ
 
 
 def test_learning_is_written_where_its_frames_are_safe_and_refused_elsewhere(tmp_path, run):
-    run("new", "mesh", "--dims", 3, 3, "-o", tmp_path / "f.yml")
+    run("new", "mesh", "--dims", 4, 4, "-o", tmp_path / "f.yml")
+    status, out, _ = run("plan", tmp_path / "f.yml", "-o", tmp_path / "a", "--learning", "--routing", "dor")
+    assert (status, "no PAUSE on any port: frames that hosts tag" in " ".join(out.split())) == (0, True)
+    with (tmp_path / "f.yml").open("a") as file:
+        file.write('flow_control: "on"\n')
     status, _, err = run("plan", tmp_path / "f.yml", "-o", tmp_path / "c", "--learning")
-    assert (status, "dependency cycle" in err, "--routing tree" in err) == (1, True, True)
+    assert (status, "dependency cycle" in err, "--routing tree" in err, "flow_control" in err) == (1, True, True, True)
     assert run("plan", tmp_path / "f.yml", "-o", tmp_path / "b", "--learning", "--routing", "tree")[0] == 0
-    assert (tmp_path / "b" / "hosts" / "learning.sh").read_text().startswith("#!/bin/sh\n")
+    for build in ("a", "b"):
+        assert (tmp_path / build / "hosts" / "learning.sh").read_text().startswith("#!/bin/sh\n")
     status, _, err = run("plan", tmp_path / "f.yml", "-o", tmp_path / "c", "--learning", "--assignment", "renamed")
     assert (status, "--assignment fixed" in err) == (1, True)
     assert not (tmp_path / "c").exists()

@@ -1,5 +1,6 @@
 """Law: the verifier's findings on frames that hosts tag themselves agree with what such frames do, one by one."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -122,10 +123,14 @@ def test_the_families_of_the_53xx_the_55xx_the_ciscos_and_the_mikrotiks_can_refu
 
 
 def test_learning_is_refused_where_its_frames_close_a_cycle_and_planned_where_they_do_not(templates):
-    fabric = read_fabric(ROOT / "tests" / "data" / "cases" / "tri.yml")
+    quiet = read_fabric(ROOT / "tests" / "data" / "cases" / "tri.yml")
+    fabric = replace(quiet, flow_control=True)
     with pytest.raises(PlanError, match=r"must close no dependency cycle.*--routing tree") as caught:
         pipeline.plan(fabric, templates, learning=True)
     assert str(caught.value).count(" -> ") >= 2
+    without_pause = pipeline.plan(quiet, templates, learning=True)[1]
+    assert without_pause.proven  # a full buffer drops frames, and nothing waits
+    assert not without_pause.tagged_frames_safe
     build, proof, texts = pipeline.plan(fabric, templates, routing="tree", learning=True)
     assert proof.proven
     assert proof.tagged_frames_safe

@@ -204,7 +204,7 @@ def test_hosts_teach_switches_in_the_vlans_of_their_network_alone(tmp_path, answ
     scripts = {path.name: path.read_text("utf-8") for path in (build / "hosts").glob("*.sh")}
     assert set(scripts) == {"learning-a.sh", "learning-b.sh", "learning-default.sh"}
     taught = {
-        name: [line for line in text.splitlines() if line.startswith("for vlan")] for name, text in scripts.items()
+        name: [line.strip() for line in text.splitlines() if "for vlan" in line] for name, text in scripts.items()
     }
     assert taught["learning-a.sh"] == ["for vlan in 100; do"]
     assert taught["learning-b.sh"] == ["for vlan in 101; do"]

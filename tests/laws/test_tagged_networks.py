@@ -246,7 +246,7 @@ def test_hosts_teach_switches_by_tags_in_the_vlans_of_their_own_network_alone(fa
     for name, text in scripts.items():
         network = name.removeprefix("learning-").removesuffix(".sh")
         if len(fabric.networks) > 1 and not name.endswith("-tagged.sh"):
-            said = next(line for line in text.splitlines() if line.startswith("for vlan in "))
+            said = next(line.strip() for line in text.splitlines() if "for vlan in " in line)
             vlans[network] = [int(word) for word in said.removesuffix("; do").split()[3:]]
     names = ("entry_vlan", "entry_mac", "entry_port")
     bare = {s: replace(held, **{n: getattr(held, n)[:0] for n in names}) for s, held in build.state.items()}

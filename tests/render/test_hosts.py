@@ -32,6 +32,7 @@ def test_the_script_is_sound_shell_and_names_every_vlan():
     text = learning(fabric, planned(fabric), "fixed")["learning.sh"]
     subprocess.run(["sh", "-n"], input=text, text=True, check=True)
     assert "for vlan in 100 101 102 103; do" in text
+    assert "aging time, 300 s here: with a second argument, 150 say" in " ".join(text.replace("#", "").split())
 
 
 def test_tagged_broadcasts_teach_switches_without_static_entries_every_path():

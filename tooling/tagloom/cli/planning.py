@@ -163,7 +163,7 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
         if build.first_fit_vlans is not None:
             first_fit = terminal.count(build.first_fit_vlans, "VLAN")
             screen.say(*terminal.row("", f"the routing's own trees, merged first fit: {first_fit}"))
-    screen.say(*terminal.proof_lines(proof, len(fabric.hosts)))
+    screen.say(*terminal.proof_lines(proof, len(fabric.hosts), taught=args.learning))
     assumed = pipeline.assumptions(fabric, build.state, proof) if args.assumptions else None
     screen.say(*terminal.assumption_lines(assumed or []))
     if proof.proven and args.no_texts:
@@ -432,8 +432,8 @@ def add(commands: Commands) -> None:
     plan.add_argument(
         "--learning",
         action="store_true",
-        help="with fixed: learn addresses from tagged frames that hosts send (hosts/learning.sh) instead of static "
-        "entries, and accept those frames where they are proven deadlock-free",
+        help="with fixed: also learn addresses from tagged frames that hosts send (hosts/learning.sh), beside static "
+        "entries, and accept those frames where they are proven deadlock-free or flow control is off",
     )
 
     plan.add_argument(

@@ -16,7 +16,7 @@ from tagloom.pipeline.protecting import with_detours, with_detours_beside
 from tagloom.records.build import Build
 from tagloom.records.detours import UNASKED, Detour, with_vlans
 from tagloom.records.fabric_pair import FabricPair
-from tagloom.records.switch_state import dead_states
+from tagloom.records.switch_state import FlowControl, dead_states
 from tagloom.regulate.choose import RegulateOptions
 from tagloom.regulate.choose import regulate as choose_settings
 from tagloom.render import check_templates, parse, render, site_lines
@@ -27,7 +27,7 @@ from tagloom.route.choose import refuse_ways
 from tagloom.route.gather import gather
 from tagloom.route.plannable import refuse_networks, refuse_protection
 from tagloom.route.spread import any_bound, load_bound
-from tagloom.verify import Plan, broadcasts_once, dependencies, protection, verify
+from tagloom.verify import Plan, broadcasts_once, dependencies, protection, tagged_frames_storm, verify
 from tagloom.weave import Alternative, asleep, first_fit_count, moved_entries, unknown_assignment, weave
 
 if TYPE_CHECKING:
@@ -145,7 +145,8 @@ def plan(  # noqa: PLR0913 - what an operator may choose
     root       the switch at the root of up*/down*
     regulated  the routes that links were turned off for (with fixed assignment and routing auto), and the ports
                that may sleep
-    learning   host ports accept tagged frames, by which hosts teach the switches; the plan is refused if those do harm
+    learning   host ports accept tagged frames, by which hosts teach the switches; the plan is refused if those storm,
+               or close a dependency cycle while ports send PAUSE
     keep       a build whose paths and VLAN ids stay for its hosts if possible; the plan's reason says if not
     protect    "link" or "switch": detours around every single failure are also installed, and proven; "auto": around
                single links, as far as that changes nothing else of the plan, surely fits and is found quickly
@@ -218,12 +219,23 @@ def plan(  # noqa: PLR0913 - what an operator may choose
     if rank is not None:  # dependencies after failures ascend in it, too
         proof = replace(proof, channel_rank=rank)
     if learning and woven.assignment == "fixed" and not proof.tagged_frames_safe:
+        _refuse_teaching(fabric, state, proof)
+    return build, proof, written
+
+
+def _refuse_teaching(fabric: Fabric, state: FabricState, proof: Findings) -> None:
+    """Refuse tagged frames of hosts that storm, or that close a dependency cycle where ports send PAUSE.
+
+    Without PAUSE a full buffer drops frames, so nothing waits in a cycle (Koibuchi et al. 2011, Sect. 3.4).
+    """
+    pauses = any((held.flow_control != FlowControl.OFF).any() for held in state.values())
+    if pauses or tagged_frames_storm(fabric, state):
+        no_pause = 'turn flow control off (flow_control: "off" in the fabric file), ' if pauses else ""
         raise PlanError(
             "hosts that teach the switches send tagged frames, which must close no dependency cycle",
             "; ".join(proof.tagged_frames_cycle),
-            "use --routing tree, or static entries (no --learning)",
+            f"{no_pause}use --routing tree, or static entries (no --learning)",
         )
-    return build, proof, written
 
 
 _Choice = tuple["Routes", "Routes", float | None]  # plain routes, those to weave, and the bound of their load

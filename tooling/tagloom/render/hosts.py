@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tagloom import platforms
 from tagloom.errors import PlanError
-from tagloom.records.switch_state import Membership
+from tagloom.records.switch_state import DEFAULT_AGING_SECONDS, Membership
 from tagloom.units import format_mac
 
 if TYPE_CHECKING:
@@ -59,8 +59,9 @@ def _sleeping(name: str, hosts: tuple[str, ...]) -> str:
 LEARNING = """\
 #!/bin/sh
 # Teach the switches where this host is, in every VLAN of {name}: one tagged broadcast in each. Run it as root on
-# every {whose}, in any order; switches forget what they learned after their aging time, so run it again within that.
-# It makes a VLAN interface, sends one ARP broadcast from it, and removes it.
+# every {whose}, in any order. It makes a VLAN interface, sends one ARP broadcast from it, and removes it. Switches
+# forget what they learned after their aging time, {aging} s here: with a second argument, {half} say, the script goes
+# on, and sends again each time as many seconds have passed. Without one, run it again within the aging time.
 #
 # On every switch: host ports must take tagged frames (acceptable frames: all) and be members of all VLANs {vlans},
 # as in the configurations beside this file. Those also hold static entries, which make this script needless; it is
@@ -69,15 +70,20 @@ LEARNING = """\
 # A ping in each VLAN, the usual advice, is no use: frames leave to hosts untagged, so no echo ever reaches a VLAN
 # interface. Source: Koibuchi et al. 2011, sect. 3.3, with a plain broadcast in place of the ping.
 set -eu
-port=${{1:?usage: {script} INTERFACE}}
+port=${{1:?usage: {script} INTERFACE [SECONDS]}}
+seconds=${{2:-0}}
 address=$(ip -4 -o address show dev "$port" scope global | awk '{{ sub("/.*", "", $4); print $4; exit }}')
 : "${{address:?no IPv4 address on $port}}"
 trap 'ip link delete tagloom 2>/dev/null || true' EXIT
-for vlan in {ids}; do
-    ip link add link "$port" name tagloom type vlan id "$vlan"
-    ip link set tagloom up
-    arping -q -U -c 1 -I tagloom "$address" || true # nobody answers an announcement
-    ip link delete tagloom
+while :; do
+    for vlan in {ids}; do
+        ip link add link "$port" name tagloom type vlan id "$vlan"
+        ip link set tagloom up
+        arping -q -U -c 1 -I tagloom "$address" || true # nobody answers an announcement
+        ip link delete tagloom
+    done
+    [ "$seconds" -gt 0 ] || break
+    sleep "$seconds"
 done
 """
 
@@ -136,6 +142,8 @@ def learning(fabric: Fabric, state: FabricState, assignment: str) -> dict[str, s
             count=len(ids),
             entries=len(part.hosts) * len(ids),
             ids=" ".join(map(str, ids)),
+            aging=(aging := min((held.aging_seconds for held in state.values()), default=DEFAULT_AGING_SECONDS)),
+            half=max(1, aging // 2),
             script=f"learning-{network}.sh" if several else "learning.sh",
             whose=f"host of network {network}" if several else "host",
         )

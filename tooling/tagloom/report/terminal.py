@@ -126,8 +126,8 @@ def routing_lines(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     return [" " * LABEL + line for line in lines]
 
 
-def proof_lines(proof: Findings, hosts: int) -> list[str]:
-    """Return what was proven, what was not, and the witnesses."""
+def proof_lines(proof: Findings, hosts: int, *, taught: bool = False) -> list[str]:
+    """Return what was proven, what was not, and the witnesses; `taught`: hosts tag frames, and no port sends PAUSE."""
     on_path = proof.reachable_pairs - proof.off_path_pairs
     once = proof.broadcast_exactly_once or not proof.duplicates_allowed
     storm = "no storm, each broadcast exactly once" if once else "no storm; repeated broadcasts are allowed"
@@ -161,7 +161,10 @@ def proof_lines(proof: Findings, hosts: int) -> list[str]:
     else:
         around = "; ".join(proof.tagged_frames_cycle)
         ports = count(proof.tagged_frames_ports, "port")
-        lines += row("assumed", f"hosts send untagged frames only: tagged ones, which {ports} take, go round {around}")
+        only = (
+            "no PAUSE on any port: frames that hosts tag" if taught else "hosts send untagged frames only: tagged ones"
+        )
+        lines += row("assumed", f"{only}, which {ports} take, go round {around}")
     if proof.foreign_vlans:
         vlans = f"VLAN {format_ranges(list(proof.foreign_vlans))}"
         lines += verdict("", "VLANs of others neither storm nor reach a host", vlans, proof.foreign_safe)

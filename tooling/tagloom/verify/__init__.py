@@ -15,6 +15,7 @@ from tagloom.verify.prove import (
     foreign_findings,
     foreign_waiting,
     looping_vlans,
+    tagged_frames_storm,
     verify,
 )
 from tagloom.verify.running import as_settled, prove_running
@@ -44,6 +45,7 @@ __all__ = [
     "prove_management",
     "prove_running",
     "prove_wave",
+    "tagged_frames_storm",
     "verify",
     "what_if",
     "working_pairs",

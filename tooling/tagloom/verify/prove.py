@@ -283,6 +283,11 @@ def broadcasts_once(fabric: Fabric, state: FabricState) -> bool:
     return True
 
 
+def tagged_frames_storm(fabric: Fabric, state: FabricState) -> bool:
+    """Return whether frames that hosts tag themselves storm."""
+    return bool(flood_tagged(forwarding(fabric, state, unicast=False)).storm)
+
+
 def foreign_findings(fabric: Fabric, state: FabricState) -> list[Finding]:
     """Return findings for frames from ports outside the fabric: the storm they cause, the hosts they reach.
 
