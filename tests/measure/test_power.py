@@ -406,6 +406,16 @@ def test_bandwidth_and_its_error_are_those_of_the_paper_with_eq_3_corrected():
     assert (b, sigma / b) == (2e8, pytest.approx(0.2 / 4.0))
 
 
+def test_the_uncertainty_of_the_time_is_that_of_its_mean_and_shrinks_with_the_root_of_the_trials():
+    few, many = Point(8, 1, (1.0, 2.0, 3.0)), Point(8, 1, (1.0, 2.0, 3.0) * 100)
+    assert few.mean_sigma_seconds == pytest.approx(few.sigma_seconds / 3**0.5) == pytest.approx(1 / 3**0.5)
+    assert many.mean_sigma_seconds == pytest.approx(few.mean_sigma_seconds / 10, rel=0.2)
+
+
+def test_power_as_uncertain_as_it_is_large_has_no_most_bits_per_joule():
+    assert energy.extremes(100.0, 3.0, 2.0, 2.0) == (pytest.approx(97 / 4), None)
+
+
 def test_energy_of_a_size_takes_the_samples_of_its_trials_less_the_lag():
     points = tuple(
         Point(n, 10, (t, 1.1 * t), began_seconds=10.0 * i, ended_seconds=10.0 * i + 8)
@@ -417,12 +427,15 @@ def test_energy_of_a_size_takes_the_samples_of_its_trials_less_the_lag():
     trace = PowerTrace("m", "all", tuple(sorted(samples, key=lambda s: s.at_seconds)), lag_seconds=2.0)
     run = energy.with_energy(PingPong("tcp", "x", points, 0.0), trace)
     first = run.points[0].energy
-    mean_seconds, sigma_seconds = 1.05e-5, 1e-6 / 2**0.5
+    mean_seconds, sigma_seconds = 1.05e-5, 1e-6 / 2  # the standard deviation of the mean of 1.0 and 1.1e-5
     rate = 8000 / mean_seconds / 51.0
     assert (first.watts, first.samples) == (51.0, 2)
     assert first.bits_per_joule == pytest.approx(rate)
     relative = ((sigma_seconds / mean_seconds) ** 2 + (2**0.5 / 51.0) ** 2) ** 0.5
     assert first.bits_per_joule_sigma == pytest.approx(rate * relative)
+    b, spread = rate * 51.0, sigma_seconds / mean_seconds
+    assert first.bits_per_joule_least == pytest.approx(b * (1 - spread) / (51.0 + 2**0.5))
+    assert first.bits_per_joule_most == pytest.approx(b * (1 + spread) / (51.0 - 2**0.5))
     assert first.joules_per_bit == pytest.approx(1 / rate)
     assert first.joules_per_bit_sigma == pytest.approx(relative / rate)
     rates = [p.energy.bits_per_joule for p in run.points]

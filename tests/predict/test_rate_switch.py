@@ -53,6 +53,14 @@ def test_one_pause_frame_explains_the_first_hold_of_table_1_and_not_the_others()
     assert min(holds[1:]) > 1e3 * longest_pause_seconds(1e9) + 7
 
 
+def test_the_buffers_that_fit_table_2_lose_what_it_says():
+    fitting = [page.fitting_buffer(outage) for outage in page.OUTAGES]
+    assert fitting == pytest.approx([8884, -446, 2679], abs=1)  # the second row lost more than arrived
+    for outage, buffer in zip(page.OUTAGES[::2], fitting[::2], strict=True):
+        found = udp_transfer(page.UDP_BYTES, page.UDP_BPS, outage, 1.0, buffer)
+        assert 100 * found.loss_share == pytest.approx(page.TABLE_2[outage])
+
+
 def test_the_published_page_is_what_the_script_writes():
     assert (ROOT / "benchmarks" / "results" / "rate-switch.md").read_text("utf-8") == page.page()
 

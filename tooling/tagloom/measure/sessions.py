@@ -278,7 +278,7 @@ def kept_ping_pong(run: PingPong, fabric: str) -> list[StoredMeasurement]:
             "complete": run.complete,
         }
         b = point.bits_per_second
-        relative = point.sigma_seconds / point.mean_seconds
+        relative = point.mean_sigma_seconds / point.mean_seconds
         numbers: list[tuple[str, float, str, float]] = [
             ("seconds", point.seconds, "s", point.sigma_seconds),
             ("bandwidth", b, "bit/s", b * relative),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from math import sqrt
 from typing import Any, Protocol
 
 NETPIPE_MBPS = float(1 << 20)  # NetPIPE 3.7's "Mbps": 2^20 bits per second
@@ -51,7 +52,11 @@ class PowerTrace:
 
 @dataclass(frozen=True, slots=True)
 class Energy:
-    """The energy of one message size: mean power, bits per joule, joules per bit, each with its standard deviation."""
+    """The energy of one message size: mean power, bits per joule, joules per bit, each with its standard deviation.
+
+    `bits_per_joule_least` and `bits_per_joule_most` are the extremes (b -+ sigma_b) / (p +- sigma_p); the most is None
+    if the power's standard deviation is not below its mean.
+    """
 
     watts: float
     watts_sigma: float
@@ -60,6 +65,8 @@ class Energy:
     joules_per_bit: float
     joules_per_bit_sigma: float
     samples: int
+    bits_per_joule_least: float
+    bits_per_joule_most: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +109,11 @@ class Point:
         n, mean = len(self.trials_seconds), self.mean_seconds
         return (sum((t - mean) ** 2 for t in self.trials_seconds) / (n - 1)) ** 0.5 if n > 1 else 0.0
 
+    @property
+    def mean_sigma_seconds(self) -> float:
+        """Return the standard deviation of the mean of the trials: that of the trials over the root of their number."""
+        return self.sigma_seconds / sqrt(len(self.trials_seconds))
+
     def to_json(self) -> dict[str, Any]:
         """Return the point with the keys of the command line."""
         return {
@@ -111,6 +123,7 @@ class Point:
             "netpipe_mbps": self.bits_per_second / NETPIPE_MBPS,
             "mean_seconds": self.mean_seconds,
             "sigma_seconds": self.sigma_seconds,
+            "mean_sigma_seconds": self.mean_sigma_seconds,
             "spread_seconds": max(self.trials_seconds) - self.seconds,
             "trials_seconds": list(self.trials_seconds),
             "repeats": self.repeats,

@@ -19,6 +19,7 @@ _POINT_COLUMNS = (
     "seconds",
     "mean_seconds",
     "sigma_seconds",
+    "mean_sigma_seconds",
     "spread_seconds",
     "repeats",
     "content",
@@ -29,6 +30,8 @@ _ENERGY_COLUMNS = (
     "watts_sigma",
     "bits_per_joule",
     "bits_per_joule_sigma",
+    "bits_per_joule_least",
+    "bits_per_joule_most",
     "joules_per_bit",
     "joules_per_bit_sigma",
 )
@@ -127,6 +130,8 @@ def samples_csv(samples: Sequence[Mapping[str, Any]]) -> str:
 def plot_points(points: Sequence[Mapping[str, Any]], suffix: str, title: str) -> bytes:
     """Draw bandwidth, latency and energy rate against size, with error bars of one standard deviation.
 
+    That of a bandwidth is the standard deviation of the mean of its trials (Mansbach 2009, eq. 3).
+
     Returns a file of the kind that the suffix names (default .png). Raises InputError if matplotlib is not installed,
     or does not support that kind.
     """
@@ -139,7 +144,7 @@ def plot_points(points: Sequence[Mapping[str, Any]], suffix: str, title: str) ->
     figure = Figure(figsize=(7, 9 if measured else 6), layout="constrained")
     panels = figure.subplots(3 if measured else 2, 1, sharex=True)
     size = [p["bytes"] for p in points]
-    relative = [p["sigma_seconds"] / p["mean_seconds"] for p in points]
+    relative = [p["mean_sigma_seconds"] / p["mean_seconds"] for p in points]
     bandwidth = [p["bits_per_second"] for p in points]
     panels[0].errorbar(size, bandwidth, [b * r for b, r in zip(bandwidth, relative, strict=True)], fmt=".-", capsize=2)
     panels[0].set_ylabel("bandwidth (bit/s)")
