@@ -15,9 +15,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from judges.application import Profile, by_calls, by_messages
 from judges.networks import SWITCH_SECONDS, all_to_all, exchange, network, row, star, stream
 from judges.simulate import simulate
-from tagloom.predict.eee import POWERCONNECT_5548, Eee, Fit, fit_overhead
+from tagloom.predict.eee import POWERCONNECT_5548, fit_overhead
 from tagloom.predict.link import one_link
 from tagloom.predict.trace import replay
+from tagloom.records.sleep import Eee, Fit
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from tagloom.predict.eee import idle_seconds, overhead_seconds
 
 if TYPE_CHECKING:
-    from tagloom.predict.eee import Fit
-    from tagloom.records.sleep import Eee
+    from tagloom.records.sleep import Eee, Fit
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,9 @@ from fabrics import ROOT
 from judges.networks import row, stream
 from judges.simulate import simulate
 from tagloom.errors import InputError
-from tagloom.predict import Eee, load_phy, one_link
+from tagloom.predict import Eee, burst, delay_seconds, evenly_spaced, load_phy, one_link
 from tagloom.predict.phy import phys
+from tagloom.records.forecast import LinkForecast
 
 ONE_G, TEN_G = Eee(0.0, 182e-6, 16.5e-6), Eee(0.0, 2.88e-6, 4.48e-6)
 BOTH = replace(ONE_G, together=True)
@@ -105,6 +106,33 @@ def test_the_simulation_agrees_with_the_closed_form_in_one_direction_and_in_both
     assert waited.mean() == pytest.approx(form.mean_delay_seconds, rel=0.02)
     assert run.wakes[0] / run.seconds == pytest.approx(form.wakes_per_second, rel=0.02)
     assert run.state_seconds[0].sum() == pytest.approx(run.seconds)
+
+
+def test_bursts_sleep_more_and_wait_longer_than_frames_at_random_times():
+    device = load_phy("PowerConnect-5548")
+    eee = Eee(device.timeout_seconds, device.sleep_seconds, device.wake_seconds)
+    alone, ten = (burst(eee, 0.1, 1500, 1e9, frames) for frames in (1, 10))
+    assert alone == one_link(eee, 0.1, 1500, 1e9)
+    assert ten.power_relative < 0.75 < alone.power_relative
+    assert ten.mean_delay_seconds > 30e-6 > alone.mean_delay_seconds
+    # Frame by frame: ten that arrive back to back at the link's rate, at random times.
+    begin = np.cumsum(np.random.default_rng(5).exponential(10 * 12e-6 / 0.1, 20_000))
+    free, asleep, waited = 0.0, 0.0, 0.0
+    for at in begin.tolist():
+        idle = at - free
+        wait = -idle if idle <= 0 else delay_seconds(idle, eee)
+        asleep += max(idle - eee.timeout_seconds - eee.sleep_seconds, 0.0)
+        waited, free = waited + wait, at + wait + 120e-6
+    assert 1 - 0.9 * asleep / free == pytest.approx(ten.power_relative, abs=0.01)
+    assert waited / len(begin) == pytest.approx(ten.mean_delay_seconds, rel=0.03)
+
+
+def test_evenly_spaced_frames_wait_after_gaps_longer_than_the_time_out_alone():
+    eee = Eee(1e-3, 182e-6, 60e-6)
+    assert evenly_spaced(eee, 0.1, 1500, 1e9) == LinkForecast(1.0, 0.0, 0.0, 0.0)
+    slow = evenly_spaced(eee, 0.001, 1500, 1e9)
+    assert slow.mean_delay_seconds == pytest.approx(60e-6)
+    assert slow.lpi_share == pytest.approx((12e-3 - 12e-6 - 60e-6 - 1.182e-3) / 12e-3, rel=1e-3)
 
 
 def test_both_directions_save_less_than_one():

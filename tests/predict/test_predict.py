@@ -197,6 +197,14 @@ def test_the_fit_finds_what_made_the_pairs():
         fit_overhead([(-1.0, 0.0), *pairs])
 
 
+def test_the_fit_finds_a_curve_that_jumps_as_the_papers_two_names_allow():
+    gaps = np.linspace(0, 5e-3, 41)
+    fit = fit_overhead([(g, step_overhead_seconds(g, 58e-6, 900.0, 0.95e-3, 0.2e-3)) for g in gaps])
+    assert (fit.plateau_seconds, fit.alpha, fit.offset_seconds) == pytest.approx((58e-6, 900.0, 0.2e-3), rel=1e-3)
+    assert fit.threshold_seconds == pytest.approx(0.9375e-3)  # the middle between the gaps that t is between
+    assert fit_overhead([(g, step_overhead_seconds(g, 58e-6, 900.0, 0.4e-3)) for g in gaps]).offset_seconds is None
+
+
 def test_a_sleep_policy_that_cannot_be_is_refused():
     check_policy(1e-3, 182e-6, 60e-6, "--eee")
     with pytest.raises(InputError, match="a time-out from TS"):

@@ -8,7 +8,7 @@ import pytest
 from judges.networks import all_to_all, exchange, network, row, star, stream
 from judges.simulate import simulate
 from tagloom.predict.eee import POWERCONNECT_5548, Eee, delay_seconds
-from tagloom.predict.trace import replay
+from tagloom.predict.trace import ends_and_sleep, replay
 
 pytestmark = pytest.mark.kernel
 
@@ -72,6 +72,17 @@ def test_processes_of_one_host_share_one_wake():
     # One wake up and one down per round, whatever the number of messages: 240 of them a round.
     assert slept.seconds - awake.seconds == pytest.approx(20 * 2 * DEVICE.wake_seconds, rel=0.02)
     assert slept.wakes.tolist() == [20] * 8
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_a_replay_sleeps_as_long_as_a_simulation_by_frames_does(together):
+    eee = replace(POWERCONNECT_5548, timeout_seconds=300e-6, together=together)
+    compute = np.random.default_rng(2).gamma(2, 400e-6, (30, 8))
+    program = all_to_all([rank % 4 for rank in range(8)], compute, 3000)
+    found = simulate(star(4, 1e9, eee), program)
+    ends, asleep = ends_and_sleep(star(4, 1e9, eee), program)
+    assert asleep / ends.max() == pytest.approx(found.lpi_share, abs=0.005)
+    assert 0.1 < found.lpi_share.min() < found.lpi_share.max() < 0.9
 
 
 def test_pause_holds_the_sender_where_a_full_buffer_would_lose():

@@ -1,5 +1,6 @@
 """Parameters fitted to pairs come back as what made the pairs, and forecasts read them."""
 
+import csv
 import sqlite3
 from contextlib import closing
 
@@ -10,6 +11,7 @@ import yaml
 from fabrics import ROOT
 from tagloom.predict.eee import delay_seconds, overhead_seconds
 from tagloom.predict.fit_policy import fit_policy
+from tagloom.predict.parameters import policy_payload
 from tagloom.records.sleep import Eee
 from thinned import few
 
@@ -136,7 +138,7 @@ def test_predict_reads_what_fit_wrote(site, answer, tmp_path):
     assert (status, page["pairs"], set(page["fit"])) == (
         0,
         25,
-        {"plateau_seconds", "alpha", "threshold_seconds", "residual_seconds"},
+        {"plateau_seconds", "alpha", "threshold_seconds", "offset_seconds", "residual_seconds"},
     )
     eee = yaml.safe_load((tmp_path / "switch.yml").read_text())["eee"]
     words = ["predict", site / "b0", "--traffic", LU, "--seconds", "10", "--eee"]
@@ -144,6 +146,48 @@ def test_predict_reads_what_fit_wrote(site, answer, tmp_path):
     given = answer(*words, f"{eee['timeout_seconds']},{eee['sleep_seconds']},{eee['wake_seconds']}")[1]
     assert fitted["seconds_predicted"] == given["seconds_predicted"] != answer(*words[:-1])[1]["seconds_predicted"]
     assert "p.csv" in fitted["sources"]["overhead_seconds"]
+
+
+@pytest.mark.kernel
+def test_predict_computes_eq_3_with_fitted_parameters(site, answer, tmp_path):
+    """T + n f(I), I = T / n - S / B of the host it delays most, with the paper's four names (Miwa et al. 2013)."""
+    t, t0, c, alpha, seconds = 0.5e-3, 0.3e-3, 90e-6, 1500.0, 10.0
+    sent = np.zeros((16, 2))
+    with LU.open() as file:
+        for row in csv.DictReader(file):
+            if row["src"] != row["dst"]:
+                sent[int(row["src"])] += int(row["wire_msgs"]), int(row["wire_bytes"])
+    gap = seconds / sent[:, 0] - 8 * sent[:, 1] / sent[:, 0] / 1e9
+    added = (sent[:, 0] * np.where(gap > t, c * (1 - np.exp(-alpha * (gap - t0))), 0.0)).max()
+    fit = {"threshold_seconds": t, "offset_seconds": t0, "plateau_seconds": c, "alpha": alpha}
+    (tmp_path / "f.yml").write_text(yaml.safe_dump({"fit": fit}))
+    words = ["predict", site / "b0", "--traffic", LU, "--seconds", seconds, "--eee"]
+    page = answer(*words, tmp_path / "f.yml")[1]
+    assert page["seconds_by_fit"] == pytest.approx(seconds + added)
+    assert page["seconds_predicted"] == page["seconds_by_fit"] > seconds  # no times were fitted: the curve alone counts
+    nearer = policy_payload((1e-3, 182e-6, 60e-6), "x") | {"fit": {**fit, "residual_seconds": 2e-6}}
+    (tmp_path / "g.yml").write_text(yaml.safe_dump(nearer | {"residual_seconds": 1e-6}))
+    by_times = answer(*words, tmp_path / "g.yml")[1]
+    assert by_times["seconds_by_fit"] == page["seconds_by_fit"] != by_times["seconds_predicted"]
+    (tmp_path / "h.yml").write_text("fit: {threshold_seconds: -1, plateau_seconds: 1, alpha: x}\n")
+    wrong = answer(*words, tmp_path / "h.yml")[1]["findings"]
+    assert {f["where"].partition(": ")[2] for f in wrong} >= {"fit.alpha", "fit.threshold_seconds"}
+
+
+@pytest.mark.kernel
+def test_lpi_power_can_be_given_to_predict_and_in_a_file(answer, tmp_path):
+    answer("new", "mesh", "--dims", 2, 2, "--hosts", 4, "--model", "powerconnect-5548", "-o", tmp_path / "f.yml")
+    assert answer("plan", tmp_path / "f.yml", "-o", tmp_path / "build")[0] == 0
+    words = ["predict", tmp_path / "build", "--traffic", LU, "--seconds", 10]
+    times = "eee: {timeout_seconds: 0.001, sleep_seconds: 0.000182, wake_seconds: 0.00006"
+    for name, text in (("a", "}"), ("b", ", lpi_power: 0.3}"), ("c", ", lpi_power: 3}")):
+        (tmp_path / name).with_suffix(".yml").write_text(times + text + "\n")
+    plain, paper = answer(*words, "--eee", tmp_path / "a.yml")[1], answer(*words, "--eee", tmp_path / "b.yml")[1]
+    assert plain["eee_saved_watts"] > 0.5
+    assert paper["eee_saved_watts"] == pytest.approx(plain["eee_saved_watts"] * 0.7 / 0.9)
+    assert answer(*words, "--lpi-power", 0.3)[1]["eee_saved_watts"] == paper["eee_saved_watts"]
+    assert answer(*words, "--eee", tmp_path / "c.yml")[1]["findings"][0]["where"].endswith("eee.lpi_power")
+    assert answer(*words, "--lpi-power", 2)[1]["findings"][0]["where"] == "--lpi-power"
 
 
 def test_a_probe_of_measure_needs_no_fit(answer, tmp_path):

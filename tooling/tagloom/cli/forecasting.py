@@ -41,6 +41,8 @@ def _predict(args: argparse.Namespace, screen: Screen) -> int:
     all_found.findings += exclusive(words_of(args))
     all_found.findings += traffic_findings([*words["--traffic"], *words["--profile"]], args.seconds, args.ranks)
     all_found.findings += placement_findings(args)
+    if args.lpi_power is not None and not 0 <= args.lpi_power <= 1:
+        all_found.findings.append(Finding("--lpi-power", "from 0 to 1", f"{args.lpi_power:g}"))
     all_found.of(lambda: _check_figures(args))
     traffic, program, runs = NOTHING_RUNS
     if build is not None:
@@ -54,7 +56,9 @@ def _predict(args: argparse.Namespace, screen: Screen) -> int:
     all_found.end()
     assert build is not None  # noqa: S101 - else there are findings
     every = args.eee_links == "all"
-    question = pipeline.Question(traffic, args.settings, eee, every, rates, power, args.rollout, program, runs)
+    question = pipeline.Question(
+        traffic, args.settings, eee, every, rates, power, args.rollout, program, runs, args.lpi_power
+    )
     with screen.waiting("forecasting"):
         payload = terminal.forecast_payload(pipeline.predict_build(build, question), build.fabric)
     lines = terminal.forecast_lines(payload)
@@ -215,7 +219,7 @@ def _sweep(args: argparse.Namespace, screen: Screen) -> int:
 
 
 def _eee(args: argparse.Namespace, screen: Screen) -> int:
-    from tagloom.predict import Eee, check_link, load_phy, one_link
+    from tagloom.predict import BURSTS, Eee, burst, check_link, evenly_spaced, load_phy
     from tagloom.report import terminal
 
     all_found = Findings()
@@ -239,8 +243,13 @@ def _eee(args: argparse.Namespace, screen: Screen) -> int:
     all_found.of(lambda: check_link(eee, args.load, args.frame_bytes, phy.rate_bps if phy else 1.0))
     all_found.end()
     refresh = (phy.quiet_seconds, phy.refresh_seconds) if args.refresh else (0.0, 0.0)
-    found = one_link(eee, args.load, args.frame_bytes, phy.rate_bps, *refresh)
+    link = (eee, args.load, args.frame_bytes, phy.rate_bps)
+    found = burst(*link, args.burst or 1, *refresh)
+    others = {}
+    if args.burst is None:
+        others = {0: evenly_spaced(*link), 1: found} | {n: burst(*link, n, *refresh) for n in BURSTS}
     payload = terminal.link_payload(phy.name, eee, found, together=phy.together, both=args.both_directions)
+    payload |= terminal.burst_payload(args.burst, others)
     screen.say(*terminal.link_lines(payload))
     screen.answer(payload)
     return GOOD
@@ -264,6 +273,12 @@ def add(commands: Commands) -> None:
         metavar="TIMEOUT,TS,TW",
         help="EEE parameters of the host ports in seconds, or a YAML file that tagloom fit or measure idle-gap wrote "
         "(default: PowerConnect 5548, 1e-3,182e-6,60e-6)",
+    )
+    predict.add_argument(
+        "--lpi-power",
+        type=float,
+        metavar="F",
+        help="power asleep divided by power awake (default: that of the --eee file, or 0.1)",
     )
     predict.add_argument(
         "--settings", type=Path, metavar="F", help="links to turn off, in addition to those off in the build"
@@ -366,5 +381,12 @@ def add(commands: Commands) -> None:
         "--both-directions",
         action="store_true",
         help="both directions carry the load; 1000BASE-T sleeps only when both are idle",
+    )
+    eee.add_argument(
+        "--burst",
+        type=int,
+        metavar="N",
+        help="frames that follow one another without a gap, at random times (default: frames at random times, and the "
+        "range from evenly spaced frames to bursts of 100)",
     )
     eee.add_argument("--refresh", action="store_true", help="count the refresh signals sent while asleep")

@@ -54,6 +54,7 @@ class Question:
 
     settings     a file of links to turn off or slow, besides the build's own
     eee          how host ports sleep; None: with a PowerConnect 5548's times if a model can sleep, else not at all
+    lpi_power    power in LPI over power awake, None for the policy's own
     every_link   links between switches sleep as well as those of hosts, whatever the models
     rollout      a rollout directory, whose waves may interrupt
     program      the messages of a run to replay, whose sum is `traffic`
@@ -69,6 +70,7 @@ class Question:
     rollout: Path | None = None
     program: Program | None = None
     runs: Sequence[Run] = ()
+    lpi_power: float | None = None
 
 
 def predict_build(build: Build, question: Question) -> Forecast:
@@ -99,6 +101,8 @@ def predict_build(build: Build, question: Question) -> Forecast:
         moved = first, (first if _same(before, after) and old is new else move(after, new, traffic, floods=floods))
         routes = new
     eee = question.eee or (POWERCONNECT_5548 if question.every_link or _sleeps(after) else None)
+    if eee is not None and question.lpi_power is not None:
+        eee = replace(eee, lpi_power=question.lpi_power)
     every = routes if question.every_link else None
     policies = [eee, *(eee.corners() if eee is not None and traffic is not None else ())]
     runs: list[Replay | None] = [None] * len(policies)

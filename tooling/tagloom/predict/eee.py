@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
-from math import exp
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tagloom.errors import Finding, InputError
-from tagloom.records.sleep import Eee
+from tagloom.records.sleep import Eee, Fit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,21 +17,8 @@ if TYPE_CHECKING:
 
 PERIODIC, EXPONENTIAL = 0.0, 1.0  # coefficients of variation of the gaps between calls
 LONGEST_SECONDS = 3600.0  # of a policy's times: more is taken for another unit
+RESOLUTION_SECONDS = 1e-9  # of overheads: fits nearer than this to their pairs are alike
 NEARLY_PERIODIC = 1e-3  # below this, scipy's functions cannot tell a gamma distribution from a step
-
-
-@dataclass(frozen=True, slots=True)
-class Fit:
-    """The fitted (c, alpha, t) of Miwa et al. 2013, eq. 3, and the root mean square distance of the pairs from it."""
-
-    plateau_seconds: float
-    alpha: float
-    threshold_seconds: float
-    residual_seconds: float
-
-    def overhead_seconds(self, gap_seconds: float) -> float:
-        """Return a message's mean overhead after a gap, eq. 3."""
-        return step_overhead_seconds(gap_seconds, self.plateau_seconds, self.alpha, self.threshold_seconds)
 
 
 # Miwa et al. 2013, Sect. 5.1, measured on a PowerConnect 5548; Ts is the minimum for 1000BASE-T, IEEE 802.3-2022 table
@@ -88,27 +73,29 @@ def idle_seconds(seconds: float, messages: float, message_bits: float, bandwidth
     return gap
 
 
-def step_overhead_seconds(gap_seconds: float, plateau_seconds: float, alpha: float, threshold_seconds: float) -> float:
-    """Return a message's overhead by the paper's fitted form, eq. 3: 0 up to t, then c (1 - exp(-alpha (I - t))).
+def step_overhead_seconds(
+    gap_seconds: float,
+    plateau_seconds: float,
+    alpha: float,
+    threshold_seconds: float,
+    offset_seconds: float | None = None,
+) -> float:
+    """Return a message's overhead by the paper's fitted form, eq. 3: 0 up to t, then c (1 - exp(-alpha (I - t0))).
 
-    The paper names an offset t0 and a threshold t. They are one parameter here, since the function jumps unless they
-    are equal.
+    Without an offset, t0 = t: then the function does not jump.
     """
-    if gap_seconds <= threshold_seconds:
-        return 0.0
-    return plateau_seconds * (1.0 - exp(-alpha * (gap_seconds - threshold_seconds)))
+    return Fit(plateau_seconds, alpha, threshold_seconds, 0.0, offset_seconds).overhead_seconds(gap_seconds)
 
 
 def fit_overhead(pairs: Sequence[tuple[float, float]], threshold_seconds: float | None = None) -> Fit:
     """Return (c, alpha, t) of eq. 3 fitted by least squares to (gap, overhead) pairs in seconds, as in the paper.
 
-    t = t0 (see `step_overhead_seconds`); `threshold_seconds` fixes it if the device's time-out is known. The sum of
-    squares has a kink where t passes a gap, so t is sought between every two neighbouring gaps. Overheads are
-    differences of two measurements, so noise may make them negative. Raises InputError if there are fewer pairs than
-    unknowns, or a pair has an invalid time.
+    `threshold_seconds` fixes t if the device's time-out is known. The sum of squares has a kink where t passes a gap,
+    so t is sought between every two neighbouring gaps. t0 is t, unless the overheads jump at t by the
+    Bayesian information criterion: then t is the middle between the two gaps around it. Overheads are differences of
+    two measurements, so noise may make them negative. Raises InputError if there are fewer pairs than unknowns, or a pair
+    has an invalid time.
     """
-    from scipy.optimize import least_squares  # noqa: PLC0415 - a third of a second that most commands need not spend
-
     unknown = 3 if threshold_seconds is None else 2
     data = np.asarray(sorted(pairs), float).reshape(-1, 2)
     findings = [
@@ -121,6 +108,18 @@ def fit_overhead(pairs: Sequence[tuple[float, float]], threshold_seconds: float 
     if findings:
         raise InputError(findings)
     gap, over = data.T
+    smooth = _fit_smooth(gap, over, threshold_seconds)
+    jumping = _fit_jump(gap, over, threshold_seconds) if len(data) > unknown else None
+    if jumping is None:
+        return smooth
+    fits = [len(data) * np.log(each.residual_seconds**2 + RESOLUTION_SECONDS**2) for each in (smooth, jumping)]
+    return jumping if fits[1] + np.log(len(data)) < fits[0] else smooth
+
+
+def _fit_smooth(gap: NDArray[np.float64], over: NDArray[np.float64], threshold_seconds: float | None) -> Fit:
+    """Return the fit with t0 = t."""
+    from scipy.optimize import least_squares  # noqa: PLC0415 - a third of a second that most commands need not spend
+
     top = max(float(over.max()), 1e-12)
     scale = max(float(gap.max()), 1e-12)
 
@@ -146,6 +145,33 @@ def fit_overhead(pairs: Sequence[tuple[float, float]], threshold_seconds: float 
         if best is None or rms < best.residual_seconds:
             best = Fit(float(found.x[0]) * top, float(np.exp(found.x[1])) / scale, t, rms)
     assert best is not None  # noqa: S101 - there is at least one bracket
+    return best
+
+
+def _fit_jump(gap: NDArray[np.float64], over: NDArray[np.float64], threshold_seconds: float | None) -> Fit | None:
+    """Return the fit with t0 below t, None if no three gaps lie beyond any t."""
+    from scipy.optimize import least_squares  # noqa: PLC0415 - as above
+
+    top, scale = max(float(over.max()), 1e-12), max(float(gap.max()), 1e-12)
+    edges = np.unique(np.concatenate([[0.0], gap])).tolist()
+    brackets = [(threshold_seconds,) * 2] if threshold_seconds is not None else list(pairwise(edges))
+    best: Fit | None = None
+    for low, high in brackets:
+        beyond = gap > low
+        if beyond.sum() < 3 or low <= 0:
+            continue
+
+        def residual(x: NDArray[np.float64], beyond: NDArray[np.bool_] = beyond) -> NDArray[np.float64]:
+            curve = x[0] * top * -np.expm1(-np.exp(x[1]) / scale * (gap - x[2] * scale))
+            return np.asarray((np.where(beyond, curve, 0.0) - over) / top, float)
+
+        found = least_squares(
+            residual, [1.0, np.log(10.0), low / scale / 2], bounds=([0.0, -7.0, 0.0], [10.0, 14.0, low / scale])
+        )
+        rms = float(np.sqrt(np.mean(found.fun**2))) * top
+        if best is None or rms < best.residual_seconds:
+            t0 = float(found.x[2]) * scale
+            best = Fit(float(found.x[0]) * top, float(np.exp(found.x[1])) / scale, (low + high) / 2, rms, t0)
     return best
 
 

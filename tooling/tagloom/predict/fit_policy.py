@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tagloom.predict.eee import EXPONENTIAL, PERIODIC, Fit, delay_seconds, fit_overhead, overhead_seconds
-from tagloom.records.sleep import Eee
+from tagloom.predict.eee import EXPONENTIAL, PERIODIC, delay_seconds, fit_overhead, overhead_seconds
+from tagloom.records.sleep import Eee, Fit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tagloom.platforms import PortWatts
     from tagloom.records.fabric import Fabric
     from tagloom.records.forecast import Replay
-    from tagloom.records.sleep import Eee
+    from tagloom.records.sleep import Eee, Fit
     from tagloom.records.traffic import Traffic
 
 SLOWDOWN_LIMIT = 0.01  # of the run: if a port's sleep costs more, a longer time-out or no sleep is advised
@@ -41,6 +41,8 @@ TABLE_2_OVER, TABLE_2_UNDER = 0.022, 0.007  # base + ports against printed maxim
 PORT_UNDER, PORT_OVER = 0.05, 0.013  # (printed maximum - base) / ports against watts per port, SF-420G and 6224
 LEAST_SECONDS, MOST_SECONDS = 1e-6, 3.2e8  # of a run: a microsecond to ten years
 MOST_MESSAGE_BYTES = 1e12  # a message of more is taken for another unit
+ASLEEP_ERROR = 0.01  # of the run, in a link's share in LPI: four times the worst of 100 runs simulated by frames
+HELD = 0.05, 0.95  # quantiles of the watts that sleep saves in random orders, as of the run time
 REPLAY_ERROR = 0.014  # of the run time: the worst of all published sets of runs in benchmarks/results/eee-errors.md
 
 
@@ -198,7 +200,9 @@ def _run_time(
 ) -> dict[str, Any]:
     seconds = _checked_seconds(traffic)
     _fits(after, _at_hosts(after, traffic.volume_bytes), seconds)
-    asleep = _asleep_time(after, traffic, eee, flows, power, moved and moved[1]) if eee is not None else _awake()
+    asleep = _awake()
+    if eee is not None:
+        asleep = _asleep_time(after, traffic, eee, flows, power, moved and moved[1], replayed)
     slower, low, high, how = _communication(traffic, seconds, moved)
     causes = [("sleeping links", asleep["added"]), *slower]
     if replayed is not None:
@@ -210,17 +214,56 @@ def _run_time(
     )  # fmt: skip
     if replayed is not None:
         predicted = _replayed_seconds(seconds, added, replayed)
+    fitted = _by_curve(traffic, seconds, eee.fit) if eee is not None and eee.fit is not None else {}
+    if fitted and eee is not None and eee.by_curve:
+        predicted, causes = _of_curve(seconds, fitted["seconds_by_fit"], predicted, causes)
     found = {
         "seconds_base": Figure(seconds, "s", "given with the traffic", seconds, seconds),
         "seconds_predicted": predicted,
         "causes": {"slow-down": tuple(sorted((c for c in causes if c[1]), key=lambda c: -abs(c[1])))},
         **asleep["figures"],
+        **fitted,
     }  # fmt: skip
     if traffic.communication_seconds is not None:
         inside = traffic.communication_seconds
         source = "run time less the mean time inside MPI calls, as the profile says"
         found["computation_seconds"] = Figure(seconds - inside, "s", source, seconds - inside, seconds - inside)
     return found
+
+
+def _by_curve(traffic: Traffic, seconds: float, fit: Fit) -> dict[str, Figure]:
+    """Return the overhead per message and the run time by Miwa et al. 2013, eqs. 1 to 4, with fitted parameters.
+
+    Of the host that the sum n f(I) delays most: n messages that it sends, I their mean gap at the rate of its link.
+    """
+    sent, bits = traffic.messages.sum(axis=1), 8.0 * traffic.volume_bytes.sum(axis=1)
+    gaps = [idle_seconds(seconds, n, b / n, HOST_BPS) if n else seconds for n, b in zip(sent, bits, strict=True)]
+    each = np.array([fit.overhead_seconds(float(gap)) for gap in gaps])
+    host = int(np.argmax(sent * each))
+    added = float(sent[host] * each[host])
+    source = (
+        f"Miwa et al. 2013, eqs. 1 to 4, fitted: t {fit.threshold_seconds * 1e6:.6g} us, c "
+        f"{fit.plateau_seconds * 1e6:.6g} us, alpha {fit.alpha:.6g} / s"
+    )
+    return {
+        "fitted_overhead_seconds": Figure(float(each[host]), "s", source),
+        "seconds_by_fit": Figure(seconds + added, "s", source),
+    }
+
+
+def _of_curve(
+    seconds: float, fitted: Figure, predicted: Figure, causes: list[tuple[str, float]]
+) -> tuple[Figure, list[tuple[str, float]]]:
+    """Return the forecast by the fitted curve, where it explains the measurements better than the times do.
+
+    What other paths and speeds add stays. The interval reaches as far as that of the forecast by the times.
+    """
+    others = [cause for cause in causes if cause[0] != "sleeping links"]
+    value = fitted.value + sum(part for _, part in others)
+    ends = [end for end in (value, predicted.value, predicted.low, predicted.high) if end is not None]
+    source = f"{fitted.source}; interval: and the forecast by the fitted times, {predicted.source}"
+    figure = Figure(value, "s", source, min(ends), max(ends))
+    return figure, [("sleeping links", fitted.value - seconds), *others]
 
 
 def _replayed_seconds(seconds: float, added: float, replayed: Replay) -> Figure:
@@ -304,8 +347,12 @@ def _asleep_time(
     flows: Flows | None,
     power: Mapping[str, PortWatts] | None,
     moved: Moved | None,
+    replayed: Replay | None,
 ) -> dict[str, Any]:
-    """Return the seconds that sleep adds to the run, their bound, the model used, and the figures."""
+    """Return the seconds that sleep adds to the run, their bound, the model used, and the figures.
+
+    The watts that sleep saves are those of the links' time in LPI where messages were `replayed`.
+    """
     seconds = traffic.seconds or 0.0
     sleep = _sleep(after, traffic, eee, flows, moved)
     hosts = len(after.hosts)
@@ -324,10 +371,7 @@ def _asleep_time(
             f"closed form in place of eq. 3, exponential gaps; {eee.source}",
             0.0, float(sleep.most[slowest]) if sent else 0.0,
         ),
-        "eee_saved_watts": Figure(
-            float(share @ saved), "W", f"EEE ports of known watts, LPI at {eee.lpi_power:g} of a port's power",
-            0.0, float(free @ saved),
-        ),
+        "eee_saved_watts": _watts_asleep(np.array(saved), share, free, eee.lpi_power, replayed),
         "ports": tuple(_verdict(after, h, eee, sleep, seconds) for h in ports),
     }  # fmt: skip
     source = (
@@ -336,6 +380,32 @@ def _asleep_time(
     )
     added, bound = float(wait.max(initial=0.0)), float(most.max(initial=0.0))
     return {"added": added, "most": bound, "source": source, "figures": figures}
+
+
+def _watts_asleep(
+    saved: NDArray[np.float64],
+    share: NDArray[np.float64],
+    free: NDArray[np.float64],
+    lpi_power: float,
+    replayed: Replay | None,
+) -> Figure:
+    """Return the watts that sleep saves: `saved`, float64[H], while a host's port is in LPI.
+
+    `share` is the time in LPI by the closed form, `free` that in which nothing is sent; a replay knows better.
+    """
+    source = f"EEE ports of known watts, LPI at {lpi_power:g} of a port's power"
+    if replayed is None or not replayed.asleep:
+        return Figure(float(share @ saved), "W", f"{source}, exponential gaps", 0.0, float(free @ saved))
+    drawn = np.array(replayed.asleep) @ saved
+    if replayed.orders > 1:
+        low, high = np.quantile(drawn, HELD, method="weibull")
+        source += "; interval: nine in ten of the orders replayed"
+        return Figure(
+            float(np.median(drawn)), "W", f"the time in LPI of the replays, {source}", float(low), float(high)
+        )
+    error = ASLEEP_ERROR * float(saved.sum())
+    low, high = max(0.0, drawn[0] - error), min(float(saved.sum()), drawn[0] + error)
+    return Figure(float(drawn[0]), "W", f"the time in LPI of the replay, {source}", low, high)
 
 
 def _waits(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.errors import Finding, InputError
+from tagloom.predict.eee import delay_seconds
 from tagloom.records.forecast import LinkForecast
 
 if TYPE_CHECKING:
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from tagloom.records.sleep import Eee
 
 LONGEST = 200_000  # frame times; a longer drain is cut off, at loads that leave no sleep to be wrong about
+BURSTS = 10, 100  # frames in one burst, of the range for traffic whose bursts nobody knows: 15 and 150 kB
+MOST_FRAMES = 10_000
+EVEN_FRAMES = 1000  # followed
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(8)
 
 
@@ -57,6 +61,45 @@ def one_link(
         mean_delay_seconds=load * service / (2 * (1.0 - load)) + sleeps * both * queued / (1.0 - load),
         wakes_per_second=sleeps * both * arrivals,
     )
+
+
+def burst(
+    eee: Eee,
+    load: float,
+    frame_bytes: float,
+    rate_bps: float,
+    frames: int,
+    quiet_seconds: float = 0.0,
+    refresh_seconds: float = 0.0,
+) -> LinkForecast:
+    """Return the forecast of a link with Poisson arrivals of bursts of `frames`, which follow one another at its rate.
+
+    A burst is a long frame: its frames come as fast as they leave, so that each waits as long as the first. Raises
+    InputError with every invalid value.
+    """
+    check_link(eee, load, frame_bytes, rate_bps, quiet_seconds, refresh_seconds)
+    if not 1 <= frames <= MOST_FRAMES:
+        raise InputError([Finding("--burst", f"frames from 1 to {MOST_FRAMES:,}", f"{frames}")])
+    # The closed form takes one size of frames only, of any length: a longer frame is as one of a slower link.
+    return one_link(eee, load, frame_bytes, rate_bps / frames, quiet_seconds, refresh_seconds)
+
+
+def evenly_spaced(eee: Eee, load: float, frame_bytes: float, rate_bps: float) -> LinkForecast:
+    """Return the forecast of one direction of a link whose frames come at equal intervals, followed frame by frame."""
+    service = 8.0 * frame_bytes / rate_bps
+    if not load:
+        return LinkForecast(eee.lpi_power, 1.0, 0.0, 0.0)
+    interval = service / load
+    waited, asleep, wakes, total = 0.0, 0.0, 0, 0.0
+    for _ in range(EVEN_FRAMES):
+        idle = interval - service - waited
+        waited = max(-idle, 0.0) if idle <= 0 else delay_seconds(idle, eee)
+        asleep += max(idle - eee.timeout_seconds - eee.sleep_seconds, 0.0)
+        wakes += idle > eee.timeout_seconds
+        total += waited
+    share = asleep / (EVEN_FRAMES * interval)
+    power = 1.0 - (1.0 - eee.lpi_power) * share
+    return LinkForecast(power, share, total / EVEN_FRAMES, wakes / (EVEN_FRAMES * interval))
 
 
 def check_link(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tagloom.predict.trace import awake, rank_ends
+from tagloom.predict.trace import awake, ends_and_sleep, rank_ends
 from tagloom.records.forecast import Replay
 from tagloom.records.simulation import Program, joined_programs
 from tagloom.records.traffic import Run
@@ -75,6 +75,7 @@ def replay_orders(
         return [_whole(still, still[int(lasts.argmax())], sending, runs)] * len(afters)
     # Of each run, and last of all together: seconds before, added by paths, added by sleep.
     found = np.empty((len(afters), orders, len(sending) + 1, 3))
+    asleep = np.zeros((len(afters), orders, before.hosts))
     counted, part, compute = [], np.ones(len(sending)), (np.zeros(len(sending)),) * 2
     for i in range(orders):
         counted = [_counted(run.traffic, chance) for run in sending]
@@ -93,7 +94,10 @@ def replay_orders(
         program, first = _lasting(program, lasting, compute)
         second = _ends(quiet, program, sending) if paths_change else first
         for k, after in enumerate(afters):
-            third = _ends(after, program, sending) if sleep[k] else second
+            third = second
+            if sleep[k]:
+                ends, lpi = ends_and_sleep(after, program)
+                third, asleep[k, i] = _of_runs(ends, sending), lpi[: before.hosts] / max(float(ends.max()), 1e-12)
             for n in range(len(sending)):
                 a, b, c = float(first[n]), float(second[n]), float(third[n])
                 found[k, i, n] = np.array([a, b - a, c - b]) * (lasts[n] / a)
@@ -103,9 +107,10 @@ def replay_orders(
     sums = [*((round(count.sum()), steps) for count, steps in counted)]
     sums.append((sum(n for n, _ in sums), max(steps for _, steps in sums)))
     result = []
-    for drawn_by in found:
+    for drawn_by, lpi in zip(found, asleep, strict=True):
         parts = [_summed_up(drawn_by[:, n], *sums[n], float(narrow[n])) for n in range(len(sums))]
-        result.append(_whole(parts[:-1], parts[-1], sending, runs))
+        whole = replace(parts[-1], asleep=tuple(tuple(row) for row in lpi.tolist()))
+        result.append(_whole(parts[:-1], whole, sending, runs))
     return result
 
 
@@ -200,7 +205,10 @@ def _uneven(
 
 def _ends(network: Network, program: Program, runs: Sequence[Run]) -> NDArray[np.float64]:
     """Return when each run is done, float64[n] in seconds."""
-    ends = rank_ends(network, program)
+    return _of_runs(rank_ends(network, program), runs)
+
+
+def _of_runs(ends: NDArray[np.float64], runs: Sequence[Run]) -> NDArray[np.float64]:
     return np.array([ends[ranks].max() for ranks in _ranks(runs)])
 
 

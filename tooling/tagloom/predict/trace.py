@@ -120,6 +120,7 @@ def replay_run(
     whose runs the program joins.
     """
     first, second = (rank_ends(network, program) for network in (before, awake(afters[0])))
+    hosts = before.hosts
     steps, ranks = program.compute_seconds.shape
     sender = np.repeat(np.arange(steps * ranks), np.diff(program.first_message)) % ranks
 
@@ -130,9 +131,10 @@ def replay_run(
 
     found = []
     for after in afters:
-        ends = rank_ends(after, program)
+        ends, asleep = ends_and_sleep(after, program)
         parts = tuple(of(ends, np.flatnonzero(np.isin(program.host, mine))) for mine in networks)
-        found.append(replace(of(ends, np.arange(ranks)), networks=parts))
+        shares = tuple((asleep[:hosts] / max(float(ends.max(initial=0.0)), 1e-12)).tolist())
+        found.append(replace(of(ends, np.arange(ranks)), networks=parts, asleep=(shares,)))
     return found
 
 
@@ -142,9 +144,14 @@ def replay(network: Network, program: Program) -> float:
 
 
 def rank_ends(network: Network, program: Program) -> NDArray[np.float64]:
-    """Return when each rank of a program is done, float64[R] in seconds, where its messages are flows.
+    """Return when each rank of a program is done, float64[R] in seconds, as `ends_and_sleep` has it."""
+    return ends_and_sleep(network, program)[0]
 
-    A message is two events on each link, whatever its size.
+
+def ends_and_sleep(network: Network, program: Program) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return when each rank is done, float64[R], and how long each channel is in LPI, float64[C] in seconds.
+
+    Messages are flows. A message is two events on each link, whatever its size.
 
     A rank calls when its computation is done and all messages to it have arrived. So a delay shifts everything that
     depends on it, and the order of arrivals at a link is that of the run with sleep. A link serves bits in order of
@@ -160,12 +167,13 @@ def rank_ends(network: Network, program: Program) -> NDArray[np.float64]:
     awaited = program.awaited if len(program.awaited) else rows // ranks
     if program.waits:
         np.add.at(missing, (awaited, program.destination), 1)
+    asleep = np.zeros(len(network.rate_bps))
     full = 8.0 * (program.frame_bytes + program.overhead_bytes)
     head = np.where(program.frames > 1, full, program.wire_bits)
     messages = _Messages(program.wire_bits, head, awaited, rows % ranks)
     pair = program.host[rows % ranks] * network.hosts + program.host[program.destination]
     first_place = np.concatenate([[0], np.cumsum(np.diff(network.path_start)[pair])])
-    return _replay(_with_branches(network), program, messages, missing, network.hosts, first_place)
+    return _replay(_with_branches(network), program, messages, missing, network.hosts, first_place, asleep), asleep
 
 
 def _with_branches(network: Network) -> Network:
@@ -194,10 +202,12 @@ def _replay(  # noqa: C901, PLR0912, PLR0915 - one compiled loop: split, each pa
     missing: NDArray[np.int64],
     hosts: int,
     place: NDArray[np.int64],
+    asleep: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """Process calls, first frames and last frames in order of time; return the time at which each rank is done.
 
-    `place`, int64[M + 1], is where the hops of each message begin in arrays of all.
+    `place`, int64[M + 1], is where the hops of each message begin in arrays of all. `asleep`, float64[C], is increased
+    by each channel's seconds in LPI.
     """
     rate, back, together, latency = network.rate_bps, network.back, network.together, network.latency_seconds
     timeout, sleep, wake = network.timeout_seconds, network.sleep_seconds, network.wake_seconds
@@ -242,7 +252,9 @@ def _replay(  # noqa: C901, PLR0912, PLR0915 - one compiled loop: split, each pa
                 idle = now - (max(empty[c], empty[back[c]]) if together[c] else empty[c])
                 if kind != LAST and idle > timeout[c]:
                     awake[c] = now + max(timeout[c] + sleep[c] - idle, 0.0) + wake[c]
+                    asleep[c] += max(idle - timeout[c] - sleep[c], 0.0)
                     if together[c]:
+                        asleep[back[c]] += max(idle - timeout[c] - sleep[c], 0.0)
                         awake[back[c]], seen[back[c]], queued[back[c]] = awake[c], now, 0.0
                 begin = max(now, awake[c])
                 out = begin + (queued[c] + head[m]) / rate[c]
@@ -281,6 +293,10 @@ def _replay(  # noqa: C901, PLR0912, PLR0915 - one compiled loop: split, each pa
             calling[one] = True
             there[step[one], one] = max(there[step[one], one], now)
             end[one] = max(end[one], _go_on(one, step, calling, missing, there, compute, heap))
+    last_end = end.max()
+    for c in range(channels):
+        idle = last_end - (max(empty[c], empty[back[c]]) if together[c] else empty[c])
+        asleep[c] += max(idle - timeout[c] - sleep[c], 0.0)
     return end
 
 

@@ -116,6 +116,7 @@ class Replay:
     orders    1 if the order of the messages was known, else how many random ones were replayed; then the seconds are
               medians, and nine in ten orders add from least_seconds to most_seconds in all
     networks  the same of the run of each of several networks, while all of them ran; seconds 0 if it sends nothing
+    asleep    for each order, the share of the run that each host's link is in LPI
     """
 
     messages: int
@@ -127,6 +128,7 @@ class Replay:
     least_seconds: float | None = None
     most_seconds: float | None = None
     networks: tuple[Replay, ...] = ()
+    asleep: tuple[tuple[float, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +199,8 @@ class Forecast:
     saved_watts: Figure | None = None
     power_unknown: tuple[str, ...] = ()  # models whose watts nobody knows
     computation_seconds: Figure | None = None  # of seconds_base, if a profile has it
+    fitted_overhead_seconds: Figure | None = None  # per message, eq. 3 with fitted t, t0, c and alpha
+    seconds_by_fit: Figure | None = None  # of the run asleep, eqs. 1 and 2 with that overhead
     performance: Performance | None = None
     energy: Energy | None = None
     interruption: Interruption | None = None

@@ -77,10 +77,11 @@ def fit_lines(payload: Mapping[str, Any]) -> list[str]:
         fit = payload["fit"]
         off = f"{1e6 * payload['residual_seconds']:.3g} us from {count(payload['pairs'], 'pair')} (root mean square)"
         lines += row("", off)
+        beyond = f"{1e6 * fit['offset_seconds']:.4g} us (Miwa et al. 2013); {1e6 * fit['residual_seconds']:.3g} us off"
         lines += row(
             "eq. 3",
             f"c {1e6 * fit['plateau_seconds']:.4g} us, alpha {fit['alpha']:.4g} per s, t "
-            f"{1e6 * fit['threshold_seconds']:.4g} us (Miwa et al. 2013); {1e6 * fit['residual_seconds']:.3g} us off",
+            f"{1e6 * fit['threshold_seconds']:.4g} us, t0 {beyond}",
         )
     return lines
 

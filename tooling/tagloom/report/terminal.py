@@ -374,6 +374,8 @@ def forecast_figures(forecast: Forecast) -> dict[str, Figure]:
         "computation_seconds": forecast.computation_seconds,
         "idle_seconds": forecast.idle_seconds,
         "overhead_seconds": forecast.overhead_seconds,
+        "fitted_overhead_seconds": forecast.fitted_overhead_seconds,
+        "seconds_by_fit": forecast.seconds_by_fit,
         "toggle_seconds": forecast.toggle_seconds,
         "lost_bytes": forecast.lost_bytes,
         "eee_saved_watts": forecast.eee_saved_watts,
@@ -446,7 +448,7 @@ def forecast_payload(forecast: Forecast, fabric: Fabric | None = None) -> dict[s
     ordered = forecast.replay is not None and forecast.replay.orders == 1
     replayed = None if forecast.replay is None else asdict(forecast.replay)
     if replayed is not None:
-        del replayed["networks"]  # each network's part has its own
+        del replayed["networks"], replayed["asleep"]  # each network's part has its own; watts follow from the sleep
     payload["trace" if ordered else "orders"] = replayed
     payload["orders" if ordered else "trace"] = None
     payload["rate_switch"] = None if forecast.rate_switch is None else asdict(forecast.rate_switch)
@@ -569,6 +571,7 @@ def forecast_lines(payload: Mapping[str, Any]) -> list[str]:
         lines += row("saved by", "; ".join(saved) or "nothing: every link is on, at its best speed")
         lines += _energy_lines(payload)
     lines += _sleep_lines(payload) if payload["overhead_seconds"] else []
+    lines += _fit_lines(payload) if "seconds_by_fit" in payload else []
     if payload["toggle_seconds"]:
         lines += row(
             "toggle",
@@ -640,6 +643,18 @@ def _sleep_lines(payload: Mapping[str, Any]) -> list[str]:
     return lines
 
 
+def _fit_lines(payload: Mapping[str, Any]) -> list[str]:
+    """Return the forecast by the fitted curve of eq. 3, beside that by the fitted times where the run is replayed."""
+    base, replayed = payload["seconds_base"], payload["trace"] or payload["orders"]
+    text = (
+        f"{payload['fitted_overhead_seconds'] * 1e6:.2f} us per message by the fitted curve: "
+        f"{100 * (payload['seconds_by_fit'] / base - 1):.2f} % of the run"
+    )
+    if replayed:
+        text += f"; the fitted times, replayed: {100 * replayed['sleep_seconds'] / base:.2f} %"
+    return row("eq. 3", text)
+
+
 def _brief(source: str) -> str:
     """Return a source without parentheses and without the origin of its interval."""
     return re.sub(r" \([^)]*\)", "", source).partition("; interval")[0]
@@ -705,6 +720,20 @@ def link_payload(phy: str, eee: Eee, found: LinkForecast, *, together: bool, bot
     }
 
 
+def burst_payload(frames: int | None, others: Mapping[int, LinkForecast]) -> dict[str, Any]:
+    """Return how a link's figures depend on bursts: the range over `others`, by frames in a burst, 0 for even."""
+    keys = ("power_relative", "lpi_share", "mean_delay_seconds")
+    return {
+        "burst_frames": frames,
+        "bursts": [{"frames": n, **asdict(found)} for n, found in others.items()],
+        "intervals": {
+            key: [pick(getattr(found, key) for found in others.values()) for pick in (min, max)]
+            for key in keys
+            if others
+        },
+    }
+
+
 def link_lines(payload: Mapping[str, Any]) -> list[str]:
     """Return the effect of sleep on one link."""
     return [
@@ -714,6 +743,7 @@ def link_lines(payload: Mapping[str, Any]) -> list[str]:
         ),
         *row("delay", f"{payload['mean_delay_seconds'] * 1e6:.2f} us of waiting on average"),
         *row("wakes", f"{payload['wakes_per_second']:,.1f} a second"),
+        *(row("range", _range_of_bursts(payload)) if payload["bursts"] else []),
         *row(
             "assumed",
             f"time-out {payload['timeout_seconds'] * 1e6:g} us, Ts {payload['ts_seconds'] * 1e6:g} us, "
@@ -721,6 +751,16 @@ def link_lines(payload: Mapping[str, Any]) -> list[str]:
         ),
         *(line for remark in payload["remarks"] for line in row("remark", remark)),
     ]
+
+
+def _range_of_bursts(payload: Mapping[str, Any]) -> str:
+    low, high = (100 * end for end in payload["intervals"]["power_relative"])
+    least, most = (1e6 * end for end in payload["intervals"]["mean_delay_seconds"])
+    frames = max(each["frames"] for each in payload["bursts"])
+    return (
+        f"power {low:.2f} to {high:.2f} %, wait {least:.2f} to {most:.2f} us: the same load in evenly spaced frames up "
+        f"to bursts of {frames} (--burst N)"
+    )
 
 
 def outcome_lines(
