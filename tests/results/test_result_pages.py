@@ -30,9 +30,11 @@ PAGES = sorted(page.stem for page in RESULTS.glob("*.md") if page.stem != "READM
 ELSEWHERE = {
     "clock": "run/test_links_by_the_clock.py",
     "install": "docs/test_readme.py",
+    "miwa": "predict/test_miwa.py",
     "predict-errors": "predict/test_predict_error.py",
     "rate-switch": "predict/test_rate_switch.py",
     "repair-on-bridges": "dataplane/test_repair_on_bridges.py",
+    "rps-transfers": "predict/test_rate_switch.py",
     "savings": "regulate/test_savings.py",
     "selection": "regulate/test_selection_page.py",
     "table-12": "docs/test_papers.py",

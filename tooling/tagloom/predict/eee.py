@@ -93,8 +93,8 @@ def fit_overhead(pairs: Sequence[tuple[float, float]], threshold_seconds: float 
     `threshold_seconds` fixes t if the device's time-out is known. The sum of squares has a kink where t passes a gap,
     so t is sought between every two neighbouring gaps. t0 is t, unless the overheads jump at t by the
     Bayesian information criterion: then t is the middle between the two gaps around it. Overheads are differences of
-    two measurements, so noise may make them negative. Raises InputError if there are fewer pairs than unknowns, or a pair
-    has an invalid time.
+    two measurements, so noise may make them negative. Raises InputError if there are fewer pairs than unknowns, or a
+    pair has an invalid time.
     """
     unknown = 3 if threshold_seconds is None else 2
     data = np.asarray(sorted(pairs), float).reshape(-1, 2)

@@ -5,7 +5,7 @@ F. Blanquicet and K. Christensen, on Rapid PHY Selection; its eq. 1.
 
 from __future__ import annotations
 
-from math import ceil, isfinite
+from math import ceil, inf, isfinite
 from typing import TYPE_CHECKING
 
 from tagloom import platforms
@@ -58,6 +58,28 @@ def lost_bytes(burst_bytes: float, rate_bps: float, outage_seconds: float, buffe
     """
     _check(burst_bytes=burst_bytes, rate_bps=rate_bps, outage_seconds=outage_seconds, buffer_bytes=buffer_bytes)
     return max(0.0, min(burst_bytes, rate_bps * outage_seconds / 8.0) - buffer_bytes)
+
+
+def loss_probability(
+    burst_bytes: float, rate_bps: float, outage_seconds: float, buffer_bytes: float, period_seconds: float
+) -> float:
+    """Return how likely a burst loses bytes if the link switches once a period, at no set time before or after.
+
+    The question that the paper leaves open (its question 1). A burst of B / R seconds overlaps an outage by more than
+    S / R seconds, and then fills the buffer, if it begins at one of B / R + T - 2 S / R seconds of the period. Raises
+    InputError with every invalid value, and for a period that ends before the burst and the outage could.
+
+    >>> [round(loss_probability(10e6, 4e9, 10e-3, s * 1e6, 1.0), 4) for s in (0, 1, 2.5, 5)]
+    [0.03, 0.026, 0.02, 0.0]
+    """
+    _check(burst_bytes=burst_bytes, rate_bps=rate_bps, outage_seconds=outage_seconds, buffer_bytes=buffer_bytes)
+    lasting, fills = 8.0 * burst_bytes / rate_bps, 8.0 * buffer_bytes / rate_bps
+    if not lasting + outage_seconds <= period_seconds < inf:
+        expected = f"at least {lasting + outage_seconds:g} s, what the burst and the outage take together"
+        raise InputError([Finding("period_seconds", expected, f"{period_seconds:g}")])
+    if fills >= min(lasting, outage_seconds):
+        return 0.0
+    return (lasting + outage_seconds - 2.0 * fills) / period_seconds
 
 
 def lost_packets(lost: float, packet_bytes: float) -> int:
