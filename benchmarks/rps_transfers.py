@@ -117,7 +117,7 @@ def _transfer(  # noqa: C901, PLR0912, PLR0913, PLR0915 - one compiled loop: spl
     waiting = [0]  # at the server's port; the first `head` are gone
     head, sending, held, paused_until = 1, False, False, 0.0
     queue = [0]  # at the switch
-    at, leaving, asked = 1, False, False
+    at, leaving, requested = 1, False, False
     expected, now, waits = 0, 0.0, False
     while una < frames:
         now, kind, what = heappop(heap)
@@ -184,17 +184,17 @@ def _transfer(  # noqa: C901, PLR0912, PLR0913, PLR0915 - one compiled loop: spl
                 lost += 1
             else:
                 queue.append(what)
-                if pause and not asked and len(queue) - at > buffer // 2:
-                    asked = True
+                if pause and not requested and len(queue) - at > buffer // 2:
+                    requested = True
                     pauses += 1
                     held = True
                     paused_until = now + LATENCY + longest
                     heappush(heap, (paused_until, RESUME, 0))
         elif kind == RESUME:
             if held and now >= paused_until:
-                held, asked = False, False
+                held, requested = False, False
                 if pause and len(queue) - at > buffer // 2:  # still full when its PAUSE ends: another one
-                    asked, held = True, True
+                    requested, held = True, True
                     pauses += 1
                     paused_until = now + longest
                     heappush(heap, (paused_until, RESUME, 0))
@@ -231,8 +231,8 @@ def _transfer(  # noqa: C901, PLR0912, PLR0913, PLR0915 - one compiled loop: spl
                 leaving, waits = True, False
                 heappush(heap, (now + each, LEFT, queue[at]))
                 at += 1
-                if asked and resume and len(queue) - at <= buffer // 4:
-                    asked = False
+                if requested and resume and len(queue) - at <= buffer // 4:
+                    requested = False
                     paused_until = now + LATENCY
                     heappush(heap, (paused_until, RESUME, 0))
         if head > 100_000:

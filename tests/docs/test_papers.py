@@ -19,7 +19,7 @@ WRITTEN = (ROOT / "docs" / "papers.md").read_text("utf-8")
 # Tables, figures, equations and theorems of each paper, by the first and the last of each.
 ALL = {
     "Koibuchi": {"T": (1, 12), "F": (1, 13), "eq. ": (1, 1), "Theorem ": (1, 2)},
-    "Miwa": {"T": (1, 3), "F": (1, 11)},
+    "Miwa": {"T": (1, 3), "F": (1, 11), "eq. ": (1, 4)},
     "Blanquicet": {"T": (1, 2), "F": (1, 3), "eq. ": (1, 1)},
     "Mansbach": {"F": (1, 18), "eq. ": (1, 6)},
 }
@@ -36,6 +36,13 @@ def rows():
 @pytest.mark.slow
 def test_the_page_says_what_its_script_computes():
     assert papers.page() == WRITTEN
+
+
+@pytest.mark.parametrize("paper", ["paper_miwa", "paper_rps", "paper_netpipe"])
+def test_rows_are_those_that_their_script_computes(paper):
+    module = getattr(papers, paper)
+    section = WRITTEN.partition(f"{module.TITLE}.\n")[2].partition("\n## ")[0]
+    assert [f"| {' | '.join(row)} |" for row in module.rows()] == section.strip().splitlines()[2:]
 
 
 def test_every_table_figure_and_equation_of_the_papers_has_a_row():

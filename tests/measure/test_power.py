@@ -23,6 +23,7 @@ from tagloom.measure import energy, lag, power
 from tagloom.measure.pingpong import Clocks
 from tagloom.records.measurement import PingPong, Point, PowerTrace, Sample
 from tagloom.records.snmp import Credentials
+from tagloom.report.measured import scaled
 from waiting import until
 
 
@@ -425,7 +426,7 @@ def test_energy_of_a_size_takes_the_samples_of_its_trials_less_the_lag():
     samples = [Sample(10.0 * i + 2 + 3 * j + 2.0, w) for i, pair in watts.items() for j, w in enumerate(pair)]
     samples += [Sample(10.0 * i + 0.5, 999.0) for i in (1, 2, 3)]  # of the pause before, since they come 2 s late
     trace = PowerTrace("m", "all", tuple(sorted(samples, key=lambda s: s.at_seconds)), lag_seconds=2.0)
-    run = energy.with_energy(PingPong("tcp", "x", points, 0.0), trace)
+    run = energy.with_energy(PingPong("tcp", "x", points, 0.0), [trace])
     first = run.points[0].energy
     mean_seconds, sigma_seconds = 1.05e-5, 1e-6 / 2  # the standard deviation of the mean of 1.0 and 1.1e-5
     rate = 8000 / mean_seconds / 51.0
@@ -443,18 +444,35 @@ def test_energy_of_a_size_takes_the_samples_of_its_trials_less_the_lag():
     assert 0.99 < energy.correlation(run.points) < 1
 
 
+def test_the_watts_of_two_meters_add_up_and_so_do_their_variances():
+    point = Point(1000, 10, (1e-5, 1.1e-5), began_seconds=0.0, ended_seconds=10.0)
+    near = PowerTrace("a", "one host", (Sample(3.0, 50.0), Sample(5.0, 52.0)))
+    far = PowerTrace("b", "the other", (Sample(4.0, 70.0), Sample(5.0, 76.0), Sample(11.5, 999.0)), lag_seconds=1.0)
+    found = energy.energy_of(point, [near, far])
+    assert (found.watts, found.samples) == (124.0, 2)
+    assert found.watts_sigma == pytest.approx((2.0 + 18.0) ** 0.5)
+    assert energy.energy_of(point, [near, PowerTrace("b", "the other", (Sample(4.0, 70.0),))]) is None
+
+
 def test_a_ping_pong_beside_a_meter_knows_its_energy(tmp_path, capsys):
     rows = "".join(f"{i / 50:.3f},{80 + i % 3}\n" for i in range(2000))
     (tmp_path / "a.csv").write_text(rows)
     words = ["measure", "pingpong", "--local", "--max-bytes", "8", "--target", "0.03", "--trials", "2", "--json"]
-    assert main([*words, "--meter", f"csv:{tmp_path}/a.csv"]) == 0
+    meters = ["--meter", f"csv:{tmp_path}/a.csv"] * 2  # as of two hosts: each sees 80 to 82 W
+    assert main([*words, *meters, "--plot", str(tmp_path / "a.svg")]) == 0
     page = json.loads(capsys.readouterr().out)
     assert [p["bytes"] for p in page["points"]] == [1, 2, 3, 4, 6, 8]
     measured = [p for p in page["points"] if p["energy"]]
     assert len(measured) >= 3  # a size after a very slow one gets few repeats, and then too few samples
     for p in measured:
-        assert 80 <= p["energy"]["watts"] <= 82
+        assert 160 <= p["energy"]["watts"] <= 164
         expected = 8 * p["bytes"] / p["mean_seconds"] / p["energy"]["watts"]
         assert p["energy"]["bits_per_joule"] == pytest.approx(expected)
     assert page["correlation"] > 0.5
-    assert page["power"]["sees"] == "what it saw when it was recorded"
+    assert page["power"]["sees"] == page["other_power"][0]["sees"] == "what it saw when it was recorded"
+    assert 0 < 2 * page["timer_seconds"] < 0.01 * page["shortest_trial_seconds"]
+    drawn = (tmp_path / "a.svg").read_text()
+    assert "<svg" in drawn
+    shares = scaled(measured)
+    assert max(shares["bandwidth"]) == max(shares["energy rate"]) == 1.0
+    assert shares["difference"][0] == pytest.approx(shares["bandwidth"][0] - shares["energy rate"][0])

@@ -40,7 +40,7 @@ def _measure_pingpong(args: argparse.Namespace, screen: Screen) -> int:
 
     if args.meter and not (args.local or args.connect):
         raise InputError([Finding("--meter", "--local or --connect: it is read beside the connecting side", "neither")])
-    trace = None
+    traces: Sequence[Any] = ()
     with ExitStack() as stack:
         kept = stack.enter_context(_keeping(args))
         if args.read:
@@ -58,7 +58,7 @@ def _measure_pingpong(args: argparse.Namespace, screen: Screen) -> int:
                     return GOOD  # rank 1, which only answers
                 run = found
             else:
-                run, trace = sessions.ping_pong(
+                run, traces = sessions.ping_pong(
                     sessions.Ends(args.connect, allowed, args.ipv6),
                     plan,
                     args.protocol,
@@ -71,7 +71,7 @@ def _measure_pingpong(args: argparse.Namespace, screen: Screen) -> int:
         kept(run.began_wall_seconds, sessions.kept_ping_pong(run, args.fabric))
     if args.np_out:
         write_output(args.np_out, sessions.np_out_text(run), force=args.force)
-    return _show_points(sessions.ping_pong_payload(run, trace), args, screen)
+    return _show_points(sessions.ping_pong_payload(run, traces), args, screen)
 
 
 def _ping_pong_plan(args: argparse.Namespace) -> Any:
@@ -215,6 +215,8 @@ def _measure_power(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.report import measured
 
     began = time.time()
+    if len(args.meter) != 1:
+        raise InputError([Finding("--meter", "one (pingpong takes one for each host)", f"{len(args.meter)}")])
     if not 0 < args.seconds <= 86400:
         raise InputError([Finding("--seconds", "above 0, at most 86400", f"{args.seconds:g}")])
     with ExitStack() as stack:
@@ -245,8 +247,11 @@ def _watching(args: argparse.Namespace) -> Any:
     def credentials() -> Any:
         return snmp_settings_of(args, LAB).credentials
 
-    meter = open_meter(args.meter, interval_seconds=args.interval, credentials=credentials, clock=time.monotonic)
-    return sessions.Watching(meter, args.calibrate)
+    first, *others = (
+        open_meter(word, interval_seconds=args.interval, credentials=credentials, clock=time.monotonic)
+        for word in args.meter
+    )
+    return sessions.Watching(first, args.calibrate, tuple(others))
 
 
 @contextmanager
@@ -314,6 +319,8 @@ def add(commands: Commands) -> None:  # noqa: PLR0915 - a statement for each opt
     meter = Parser(add_help=False)
     meter.add_argument(
         "--meter",
+        action="append",
+        default=[],
         metavar="KIND:WHERE",
         help="wattsup:/dev/ttyUSB0, rapl, apc:HOST/OUTLET, shelly:HOST, ... (tagloom docs measure)",
     )

@@ -66,31 +66,38 @@ def joules(samples: Sequence[Sample], began: float, ended: float) -> float:
     return float(np.trapezoid(np.interp(x, at, watts), x))
 
 
-def energy_of(point: Point, trace: PowerTrace) -> Energy | None:
-    """Return the energy of a message size; None if fewer than two samples fall into its trials.
+def energy_of(point: Point, traces: Sequence[PowerTrace]) -> Energy | None:
+    """Return the energy of a message size; None if fewer than two samples of a meter fall into its trials.
+
+    The watts of several meters, one for each host for example, add up, and so do their variances.
 
     A sample's time is that of its arrival less the meter's lag. Bits per joule are the bandwidth (bits on the wire in
     either direction, one at a time) over the power. The uncertainty of the time is that of the mean of
     the trials (standard deviation), that of the power the standard deviation of its samples, as in the paper.
     """
-    lag = trace.lag_seconds or 0.0
-    watts = [s.watts for s in trace.samples if point.began_seconds <= s.at_seconds - lag <= point.ended_seconds]
-    if len(watts) < LEAST_SAMPLES or min(watts) <= 0:
+    each = []
+    for trace in traces:
+        lag = trace.lag_seconds or 0.0
+        each.append(
+            [s.watts for s in trace.samples if point.began_seconds <= s.at_seconds - lag <= point.ended_seconds]
+        )
+    if any(len(watts) < LEAST_SAMPLES or min(watts) <= 0 for watts in each):
         return None
-    power, power_sigma = float(np.mean(watts)), float(np.std(watts, ddof=1))
+    power = float(sum(np.mean(watts) for watts in each))
+    power_sigma = float(np.sqrt(sum(np.var(watts, ddof=1) for watts in each)))
     b, b_sigma = bandwidth(8 * point.bytes, 1, 2 * point.mean_seconds, 2 * point.mean_sigma_seconds)
     per_joule, per_joule_sigma = quotient(b, b_sigma, power, power_sigma)
     per_bit, per_bit_sigma = quotient(power, power_sigma, b, b_sigma)
     least, most = extremes(b, b_sigma, power, power_sigma)
-    found = (power, power_sigma, per_joule, per_joule_sigma, per_bit, per_bit_sigma, len(watts), least, most)
+    found = (power, power_sigma, per_joule, per_joule_sigma, per_bit, per_bit_sigma, min(map(len, each)), least, most)
     return Energy(*found)
 
 
-def with_energy(run: PingPong, trace: PowerTrace) -> PingPong:
-    """Return the run with the energy of every size that has samples; incomplete if the meter's trace is."""
-    points = tuple(replace(point, energy=energy_of(point, trace)) for point in run.points)
-    why = "; ".join(filter(None, (run.why, trace.why)))
-    return replace(run, points=points, complete=run.complete and trace.complete, why=why)
+def with_energy(run: PingPong, traces: Sequence[PowerTrace]) -> PingPong:
+    """Return the run with the energy of every size that has samples; incomplete if a meter's trace is."""
+    points = tuple(replace(point, energy=energy_of(point, traces)) for point in run.points)
+    why = "; ".join(filter(None, (run.why, *(trace.why for trace in traces))))
+    return replace(run, points=points, complete=run.complete and all(t.complete for t in traces), why=why)
 
 
 def correlation(points: Sequence[Point]) -> float | None:

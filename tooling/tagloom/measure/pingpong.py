@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 PERCENTILES = (50, 90, 99, 99.9)
 STAMPED = 1000  # at most; single messages per size for the percentiles
+TIMER_READINGS = 1000
 FIRST_REPEATS = 100  # of the smallest size, to calibrate
 TIME_LIMIT_SECONDS = 300.0
 LOSSES = 5  # trials of one size with a lost datagram, before the run ends
@@ -92,6 +93,7 @@ def run(
     """Measure all sizes; return an incomplete run if the peer dies, a clock is set or the time limit is reached."""
     pace = _Pace(plan, clocks)
     points: list[Point] = []
+    timer = timer_seconds()
     began_wall, why = clocks.wall(), ""
     wanted = list(sizes(plan.min_bytes, plan.max_bytes, plan.perturbation))
     try:
@@ -111,7 +113,14 @@ def run(
         why = "the peer does not answer any more"
     except (OSError, ValueError, KeyError, TypeError) as error:  # what the control line of a dying peer can cause
         why = f"the peer is gone: {error or type(error).__name__}"
-    return PingPong(protocol, peer, tuple(points), began_wall, complete=not why, why=why)
+    return PingPong(protocol, peer, tuple(points), began_wall, None, not why, why, timer)
+
+
+def timer_seconds() -> float:
+    """Return what one reading of the trials' clock costs: the mean of many pairs of readings."""
+    read = time.perf_counter_ns
+    pairs = [(read(), read()) for _ in range(TIMER_READINGS)]
+    return float(np.mean([b - a for a, b in pairs[TIMER_READINGS // 10 :]])) / 1e9
 
 
 def _point(exchange: Exchange, size: int, old_bytes: int, old_seconds: float, plan: Plan, pace: _Pace) -> Point:

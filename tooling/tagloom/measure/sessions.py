@@ -6,7 +6,7 @@ import json
 import shlex
 import socket
 import time
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -129,10 +129,11 @@ def control(hosts: Sequence[str], ssh: str, remote: str, networks: Sequence[str]
 
 @dataclass(frozen=True, slots=True)
 class Watching:
-    """The meter for a run, and the seconds of its lag's calibration (0: none)."""
+    """The meter for a run, the seconds of its lag's calibration (0: none), and other meters, whose lag is the same."""
 
     meter: Meter
     calibrate_seconds: float = 0.0
+    others: tuple[Meter, ...] = ()
 
 
 def check_plan(plan: Plan, protocol: str) -> None:
@@ -166,7 +167,7 @@ def ping_pong(
     buffer_bytes: int = 0,
     poll: bool = False,
     watching: Watching | None = None,
-) -> tuple[PingPong, PowerTrace | None]:
+) -> tuple[PingPong, tuple[PowerTrace, ...]]:
     """Measure with the other end, and the power meanwhile. Raises InputError, DeviceError before any measurement.
 
     Beyond loopback the mean rate is bounded by MAX_RATE_BPS unless the plan has a bound.
@@ -178,14 +179,18 @@ def ping_pong(
         ahead = opened(far, protocol, buffer_bytes, poll=poll, wall=clocks.wall)
         if watching is None:
             run = pingpong.run(far, protocol, far.name, plan, clocks, note)
-            return replace(run, clock=ahead), None
-        with power.Sampler(watching.meter) as sampler:
-            late = calibrate(sampler, watching.calibrate_seconds, clocks)
+            return replace(run, clock=ahead), ()
+        with ExitStack() as stack:
+            meters = (watching.meter, *watching.others)
+            samplers = [stack.enter_context(power.Sampler(meter)) for meter in meters]
+            late = calibrate(samplers[0], watching.calibrate_seconds, clocks)
             run = pingpong.run(far, protocol, far.name, plan, clocks, note)
-            if not sampler.gone:  # the last size's samples are still to come
-                clocks.sleep(2 * watching.meter.interval_seconds + (late.seconds if late else 0.0))
-            trace = sampler.trace(late.seconds if late else None, late.sigma_seconds if late else None)
-    return energy.with_energy(replace(run, clock=ahead), trace), trace
+            if not all(sampler.gone for sampler in samplers):  # the last size's samples are still to come
+                longest = max(meter.interval_seconds for meter in meters)
+                clocks.sleep(2 * longest + (late.seconds if late else 0.0))
+            known = (late.seconds, late.sigma_seconds) if late else (None, None)
+            traces = tuple(sampler.trace(*known) for sampler in samplers)
+    return energy.with_energy(replace(run, clock=ahead), traces), traces
 
 
 def opened(
@@ -220,8 +225,10 @@ def ping_pong_mpi(plan: Plan, clocks: Clocks, note: Callable[[int, int], None]) 
         pair.bye()
 
 
-def ping_pong_payload(run: PingPong, trace: PowerTrace | None = None) -> dict[str, Any]:
+def ping_pong_payload(run: PingPong, traces: Sequence[PowerTrace] = ()) -> dict[str, Any]:
     """Return a run with the keys of the command line."""
+    powers = [power_payload(trace) for trace in traces]
+    shortest = min((2 * p.repeats * p.seconds for p in run.points), default=None)
     return {
         "protocol": run.protocol,
         "peer": run.peer,
@@ -230,7 +237,10 @@ def ping_pong_payload(run: PingPong, trace: PowerTrace | None = None) -> dict[st
         "why": run.why,
         "clock": asdict(run.clock) if run.clock else None,
         "correlation": energy.correlation(run.points),
-        "power": power_payload(trace) if trace is not None else None,
+        "power": powers[0] if powers else None,
+        "other_power": powers[1:],
+        "timer_seconds": run.timer_seconds,
+        "shortest_trial_seconds": shortest,
         "points": [point.to_json() for point in run.points],
     }
 
@@ -252,7 +262,8 @@ def ping_pong_of(payload: dict[str, Any]) -> PingPong:
     )
     clock = PeerClock(**payload["clock"]) if payload["clock"] else None
     began, complete, why = payload["began_wall_seconds"], payload["complete"], payload["why"]
-    return PingPong(payload["protocol"], payload["peer"], points, began, clock, complete=complete, why=why)
+    timer = payload.get("timer_seconds")
+    return PingPong(payload["protocol"], payload["peer"], points, began, clock, complete, why, timer)
 
 
 def np_out_run(text: str, name: str) -> PingPong:

@@ -146,7 +146,10 @@ class PeerClock:
 
 @dataclass(frozen=True, slots=True)
 class PingPong:
-    """A run: its points in the order they were measured, whether it was complete, and if not, why."""
+    """A run: its points in the order they were measured, whether it was complete, and if not, why.
+
+    `timer_seconds` is what reading the clock costs, twice in every trial; None if unknown.
+    """
 
     protocol: str
     peer: str
@@ -155,6 +158,7 @@ class PingPong:
     clock: PeerClock | None = None
     complete: bool = True
     why: str = ""
+    timer_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,12 @@ def pingpong_lines(payload: Mapping[str, Any], *, everything: bool) -> list[str]
             "clock",
             f"the peer's is {c['offset_seconds'] * 1e3:+.3f} ms off, +- {c['uncertainty_seconds'] * 1e3:.3f} ms",
         )
+    if payload["timer_seconds"] is not None and payload["shortest_trial_seconds"]:
+        cost, shortest = 2 * payload["timer_seconds"], payload["shortest_trial_seconds"]
+        lines += row(
+            "timer",
+            f"read twice in a trial: {cost * MICRO:.2f} us, {100 * cost / shortest:.2g} % of the shortest one",
+        )
     if payload["correlation"] is not None:
         lines += row("energy", f"bandwidth and bits per joule correlate with {payload['correlation']:.5f}")
     return lines + _end_lines(payload)
@@ -128,12 +134,13 @@ def samples_csv(samples: Sequence[Mapping[str, Any]]) -> str:
 
 
 def plot_points(points: Sequence[Mapping[str, Any]], suffix: str, title: str) -> bytes:
-    """Draw bandwidth, latency and energy rate against size, with error bars of one standard deviation.
+    """Draw bandwidth and latency against size, and trials against time, with error bars of one standard deviation.
 
-    That of a bandwidth is the standard deviation of the mean of its trials (Mansbach 2009, eq. 3).
-
-    Returns a file of the kind that the suffix names (default .png). Raises InputError if matplotlib is not installed,
-    or does not support that kind.
+    That of a bandwidth is the standard deviation of the mean of its trials (Mansbach 2009, eq. 3). With energies, also
+    bits per joule, and how bandwidth and bits per joule differ where the highest of either is 1 (his figs. 13 and 14).
+    Trials are repeats and mean seconds by the time since the first (his figs. 15 and 16). Returns a file of the kind
+    that the suffix names (default .png). Raises InputError if matplotlib is not installed, or does not support that
+    kind.
     """
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 - heavy, and only plots need it
@@ -141,8 +148,11 @@ def plot_points(points: Sequence[Mapping[str, Any]], suffix: str, title: str) ->
         raise InputError([Finding("--plot", "matplotlib (pip install matplotlib)", "not installed")]) from None
 
     measured = [p for p in points if p["energy"]]
-    figure = Figure(figsize=(7, 9 if measured else 6), layout="constrained")
-    panels = figure.subplots(3 if measured else 2, 1, sharex=True)
+    timed = any(p["ended_seconds"] for p in points)  # a file of NetPIPE's has no times
+    count = 2 + 2 * bool(measured) + timed
+    figure = Figure(figsize=(7, 3 * count), layout="constrained")
+    panels = list(figure.subplots(count, 1))
+    by_size = panels[: count - timed]
     size = [p["bytes"] for p in points]
     relative = [p["mean_sigma_seconds"] / p["mean_seconds"] for p in points]
     bandwidth = [p["bits_per_second"] for p in points]
@@ -156,8 +166,23 @@ def plot_points(points: Sequence[Mapping[str, Any]], suffix: str, title: str) ->
         rates, sigmas = [e["bits_per_joule"] for e in energy], [e["bits_per_joule_sigma"] for e in energy]
         panels[2].errorbar([p["bytes"] for p in measured], rates, sigmas, fmt=".-", capsize=2)
         panels[2].set_ylabel("energy rate (bit/J)")
-    panels[0].set_xscale("log", base=2)
-    panels[-1].set_xlabel("message (bytes)")
+        for label, values in scaled(measured).items():
+            panels[3].plot([p["bytes"] for p in measured], values, ".-", label=label)
+        panels[3].set_ylabel("highest = 1")
+        panels[3].legend()
+    for panel in by_size:
+        panel.set_xscale("log", base=2)
+        panel.set_xlim(by_size[0].get_xlim())
+    by_size[-1].set_xlabel("message (bytes)")
+    if timed:
+        at = [p["began_seconds"] - points[0]["began_seconds"] for p in points]
+        panels[-1].plot(at, [p["repeats"] for p in points], ".-", label="repeats")
+        panels[-1].plot(
+            at, [2 * p["repeats"] * p["mean_seconds"] for p in points], ".-", label="mean seconds of a trial"
+        )
+        panels[-1].set_yscale("log")
+        panels[-1].set_xlabel("time since the first trial (s)")
+        panels[-1].legend()
     panels[0].set_title(title)
     drawn = io.BytesIO()
     try:
@@ -165,6 +190,14 @@ def plot_points(points: Sequence[Mapping[str, Any]], suffix: str, title: str) ->
     except ValueError as error:
         raise InputError([Finding("--plot", "a file that can be written, .svg, .png or .pdf", str(error))]) from None
     return drawn.getvalue()
+
+
+def scaled(points: Sequence[Mapping[str, Any]]) -> dict[str, list[float]]:
+    """Return bandwidth and bits per joule of points that have both, each over its highest, and their difference."""
+    both = [[p["bits_per_second"] for p in points], [p["energy"]["bits_per_joule"] for p in points]]
+    bandwidth, rate = ([value / max(each) for value in each] for each in both)
+    difference = [b - r for b, r in zip(bandwidth, rate, strict=True)]
+    return {"bandwidth": bandwidth, "energy rate": rate, "difference": difference}
 
 
 def policy_lines(payload: Mapping[str, Any]) -> list[str]:
