@@ -212,7 +212,7 @@ def rows() -> list[Row]:
             "five repetitions of each setting, PAUSE of the server off and on",
             "means",
             f"means of {rps_transfers.REPETITIONS}, whose interruptions come at random moments",
-            TRANSFERS,
+            f"{TRANSFERS}; measured: `tagloom measure rps --namespaces --repetitions 5`",
         ),
         (
             "Sect. III.D",

@@ -12,6 +12,7 @@ import pytest
 from tagloom.adapters.snmp import Snmp
 from tagloom.errors import DeviceError, InputError
 from tagloom.measure import ends, namespaces, pause, rps, sessions
+from tagloom.records.measurement import Transfer
 from tagloom.records.snmp import Credentials
 from waiting import AT_MOST_SECONDS
 
@@ -35,6 +36,14 @@ def test_packets_are_lost_while_the_link_is_blocked_and_only_then(answer, tmp_pa
     assert udp_blocked["lost_percent"] > udp_blocked["expected_lost_percent"] / 4
     with sqlite3.connect(tmp_path / "k.db") as store:
         assert store.execute("SELECT count(*) FROM measurement WHERE kind = 'rps'").fetchone() == (6,)
+
+
+def test_repeated_transfers_count_as_their_mean():
+    one = Transfer("udp", 0.01, 500, 28.0, 28, sent_packets=100, received_packets=99)
+    mean = rps.mean_of([one, Transfer("udp", 0.01, 500, 29.0, 29, sent_packets=100, received_packets=96)])
+    assert (mean.seconds, mean.sent_packets, mean.lost_percent) == (28.5, 200, pytest.approx(2.5))
+    with pytest.raises(InputError, match="--repetitions"):
+        sessions.check_files(sessions.Files(repetitions=0))
 
 
 def within(made, names):

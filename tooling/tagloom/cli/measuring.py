@@ -180,7 +180,7 @@ def _measure_rps(args: argparse.Namespace, screen: Screen) -> int:
     if bool(args.counter) and not args.connect:
         raise InputError([Finding("--counter", "--connect: the namespaces have counters of their own", args.counter)])
     began, blocked = time.time(), tuple(ms / 1e3 for ms in args.block)
-    files = sessions.Files(tuple(args.protocols), blocked, args.seconds, args.rate)
+    files = sessions.Files(tuple(args.protocols), blocked, args.seconds, args.rate, args.repetitions)
     sessions.check_files(files)
     with ExitStack() as stack:
         kept = stack.enter_context(_keeping(args))
@@ -450,6 +450,9 @@ def add(commands: Commands) -> None:  # noqa: PLR0915 - a statement for each opt
     files.add_argument("--protocols", nargs="+", choices=["tcp", "udp"], default=["tcp", "udp"], help="default both")
     files.add_argument("--seconds", type=float, default=5.0, metavar="S", help="length of one file (default 5)")
     files.add_argument("--rate", type=float, default=100e6, metavar="BPS", help="of a file, b/s (default 1e8)")
+    files.add_argument(
+        "--repetitions", type=int, default=1, metavar="N", help="send each file N times, and give means (default 1)"
+    )
     files.add_argument(
         "--counter",
         metavar="HOST[:PORT]/IFINDEX",

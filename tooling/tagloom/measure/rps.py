@@ -5,7 +5,9 @@ from __future__ import annotations
 import subprocess
 import threading
 import time
+from dataclasses import replace
 from socket import SOL_SOCKET
+from statistics import fmean
 from typing import TYPE_CHECKING, Self
 
 from tagloom.errors import DeviceError
@@ -15,7 +17,7 @@ from tagloom.records.measurement import Transfer
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from types import TracebackType
 
     from tagloom.measure.peer import Peer
@@ -29,6 +31,8 @@ BLOCKED_SECONDS = (0.0, 0.001, 0.010, 0.020)
 PAPER_TCP_BASE = 15.64
 PAPER_TCP = {0.0: (15.64, 15.64), 0.001: (15.64, 16.16), 0.010: (15.64, 16.41), 0.020: (15.93, 16.65)}
 PAPER_UDP = {0.001: 0.05, 0.010: 1.00, 0.020: 1.98}
+# Their times of the UDP stream, without and with PAUSE.
+PAPER_UDP_SECONDS = {0.0: (28.08, 28.08), 0.001: (28.18, 28.25), 0.010: (28.14, 28.35), 0.020: (28.14, 28.68)}
 
 
 class Disruptions:
@@ -61,6 +65,18 @@ class Disruptions:
                     due += PAUSE_EVERY_SECONDS
         except (OSError, DeviceError) as error:
             self.error = str(error)
+
+
+def mean_of(runs: Sequence[Transfer]) -> Transfer:
+    """Return the mean of repeated transfers: its seconds and disruptions are means, its packets sums."""
+    came = [run.received_packets for run in runs]
+    return replace(
+        runs[0],
+        seconds=fmean(run.seconds for run in runs),
+        disruptions=round(fmean(run.disruptions for run in runs)),
+        sent_packets=sum(run.sent_packets for run in runs),
+        received_packets=None if None in came else sum(each or 0 for each in came),
+    )
 
 
 class PortBlocker:

@@ -508,12 +508,13 @@ RATE_BPS = 100e6
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """The files to send: protocols, blocked seconds, duration, and rate."""
+    """The files to send: protocols, blocked seconds, duration, and rate; how often each."""
 
     protocols: tuple[str, ...] = ("tcp", "udp")
     blocked_seconds: tuple[float, ...] = rps.BLOCKED_SECONDS
     seconds: float = 5.0
     rate_bps: float = RATE_BPS
+    repetitions: int = 1
 
     @property
     def bytes(self) -> int:
@@ -526,6 +527,7 @@ def check_files(files: Files) -> None:
     rows = (
         ("--seconds", files.seconds, 0.1, 120.0),
         ("--rate", files.rate_bps, 1e5, 1e11),
+        ("--repetitions", files.repetitions, 1, 100),
         *(("--block", seconds, 0.0, 0.5) for seconds in files.blocked_seconds),
     )
     wrong = [Finding(f, f"from {low:g} to {high:g}", f"{v:g}") for f, v, low, high in rows if not low <= v <= high]
@@ -567,17 +569,24 @@ def transfers(
     block: Callable[[float], None] | None,
     received: Callable[[], int] | None,
 ) -> dict[str, Any]:
-    """Send every file and return the document of the command line, with all transfers before any failure."""
+    """Send every file and return the document of the command line, with all transfers before any failure.
+
+    Repeated transfers count as their mean; `seconds_each` has the time of every one.
+    """
     done: list[Transfer] = []
+    each: list[list[float]] = []
     steady, why = pingpong.SteadyClock(clocks), ""
     total = len(files.protocols) * len(files.blocked_seconds)
     try:
         for protocol in files.protocols:
             for seconds in files.blocked_seconds:
                 note(len(done), total)
-                if not why:
-                    done.append(rps.transfer(far, protocol, files.bytes, seconds, files.rate_bps, block, received))
+                runs: list[Transfer] = []
+                while not why and len(runs) < files.repetitions:
+                    runs.append(rps.transfer(far, protocol, files.bytes, seconds, files.rate_bps, block, received))
+                    done[len(each) :] = [rps.mean_of(runs)]
                     why = steady.step()
+                each += [[run.seconds for run in runs]] if runs else []
     except DeviceError as error:
         why = str(error)
     except (OSError, ValueError, LookupError, TypeError) as error:  # what a dying peer's control line can cause
@@ -585,7 +594,10 @@ def transfers(
     return {
         "complete": not why,
         "why": why,
-        "transfers": [asdict(t) | {"lost_percent": t.lost_percent, **_beside(t, done)} for t in done],
+        "transfers": [
+            asdict(t) | {"seconds_each": times, "lost_percent": t.lost_percent, **_beside(t, done)}
+            for t, times in zip(done, [*each, []], strict=False)  # a transfer that broke off has none
+        ],
     }
 
 
@@ -594,6 +606,7 @@ def _beside(one: Transfer, done: Sequence[Transfer]) -> dict[str, Any]:
     base = next((t.seconds for t in done if t.protocol == one.protocol and not t.blocked_seconds), None)
     if one.protocol == "udp":
         return {
+            "paper_seconds": list(rps.PAPER_UDP_SECONDS.get(one.blocked_seconds, (None, None))),
             "expected_lost_percent": 100.0 * one.disruptions * one.blocked_seconds / one.seconds,
             "paper_lost_percent": rps.PAPER_UDP.get(one.blocked_seconds),
         }

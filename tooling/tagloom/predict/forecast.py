@@ -364,6 +364,9 @@ def _asleep_time(
     saved = [(1.0 - eee.lpi_power) * w for w in watts]
     share, free = sleep.share[:hosts], 1.0 - sleep.busy[:hosts] / seconds
     gap = float(sleep.gap[slowest]) if sent else 0.0
+    slept: list[float] = []
+    if replayed is not None and replayed.asleep and eee.together:  # else the two directions sleep apart
+        slept = np.median(np.array(replayed.asleep), axis=0).tolist()
     figures = {
         "idle_seconds": Figure(gap, "s", "Miwa et al. 2013, eq. 4", gap, gap),
         "overhead_seconds": Figure(
@@ -372,7 +375,7 @@ def _asleep_time(
             0.0, float(sleep.most[slowest]) if sent else 0.0,
         ),
         "eee_saved_watts": _watts_asleep(np.array(saved), share, free, eee.lpi_power, replayed),
-        "ports": tuple(_verdict(after, h, eee, sleep, seconds) for h in ports),
+        "ports": tuple(_verdict(after, h, eee, sleep, seconds, slept and slept[h]) for h in ports),
     }  # fmt: skip
     source = (
         f"T + sum of n f(I) over the path, {where} asleep, Miwa et al. 2013, eq. 1-2 (low: no gap outlasts the "
@@ -506,8 +509,13 @@ def _port_watts(fabric: Fabric, host: int, power: Mapping[str, PortWatts] | None
     return port_watts(model, DEFAULT_SPEED_MBPS, power) if platforms.load(model).eee else 0.0
 
 
-def _verdict(fabric: Fabric, host: int, eee: Eee, sleep: _Sleep, seconds: float) -> PortVerdict:
-    """Return whether a host's port should sleep, from the wait of all its messages and its share of sleep."""
+def _verdict(
+    fabric: Fabric, host: int, eee: Eee, sleep: _Sleep, seconds: float, slept: float | list[float]
+) -> PortVerdict:
+    """Return whether a host's port should sleep, from the wait of all its messages and its share of sleep.
+
+    `slept` is that share where messages were replayed, else [].
+    """
     there = [host] if eee.together else [host, host + len(fabric.hosts)]
 
     def cost(policy: Eee) -> tuple[float, float]:
@@ -519,6 +527,7 @@ def _verdict(fabric: Fabric, host: int, eee: Eee, sleep: _Sleep, seconds: float)
         return float(sum(waits)) / seconds, float(np.mean(shares))
 
     slowdown, share = cost(eee)
+    share = share if isinstance(slept, list) else slept
     name, model = fabric.hosts[host].name, fabric.switches[fabric.hosts[host].switch].model
     timeout = eee.timeout_seconds
     if not platforms.load(model).eee:

@@ -240,11 +240,13 @@ def transfer_lines(payload: Mapping[str, Any]) -> list[str]:
             else:
                 lost = f"{t['lost_percent']:.2f} %" if t["lost_percent"] is not None else "-"
                 paper_lost = f"{t['paper_lost_percent']:.2f} %" if t["paper_lost_percent"] is not None else "-"
-                cells.append((ms, f"{t['sent_packets']:,}", lost, f"{t['expected_lost_percent']:.2f} %", paper_lost))
+                theirs = ["-" if s is None else f"{s:.2f} s" for s in t["paper_seconds"]]
+                losses = (lost, f"{t['expected_lost_percent']:.2f} %", paper_lost)
+                cells.append((ms, f"{t['sent_packets']:,}", *losses, f"{t['seconds']:.2f} s", *theirs))
         heads = (
             ("blocked", "time", "slower", "expected", "paper", "with PAUSE")
             if protocol == "tcp"
-            else ("blocked", "packets", "lost", "expected", "paper")
+            else ("blocked", "packets", "lost", "expected", "paper", "time", "paper", "with PAUSE")
         )
         lines += table(heads, cells, right=tuple(range(len(heads))))
     return lines + _end_lines(payload)
