@@ -165,11 +165,18 @@ def test_an_export_that_is_not_terse_and_broken_by_backslashes_says_the_same():
             "one host",
         ),
         ("/interface bridge set [ find name=tagloom ] vlan-filtering=no", "vlan-filtering=no"),
+        ("/interface bridge set [ find name=tagloom ] vlan-filtering=no comment=ether9", "vlan-filtering=no"),
+        (
+            "/interface bridge vlan set [ find bridge=tagloom vlan-ids=100 ] disabled=yes tagged=ether9",
+            "only the ports",
+        ),
         ("/interface bridge set [ find name=tagloom ] igmp-snooping=yes", "igmp-snooping=yes"),
         ("/interface ethernet set [ find default-name=ether1 ] rx-flow-control=on", "PAUSE in one direction only"),
     ],
 )
 def test_what_would_be_refused_or_breaks_the_proof_is_a_finding_and_changes_nothing(line, answer):
+    closer = line.replace("[ ", "[").replace(" ]", "]")
+    assert [each.expected for each in read_text(CRS, f"{TERSE}{closer}\n", "s0", (1, 2, 3)).findings]
     parsed = parse_configuration(CRS, TERSE + line + "\n")
     assert [line] == [each.text for each in parsed.unknown]
     assert answer in parsed.unknown[0].answer
@@ -287,8 +294,9 @@ def test_bridges_of_others_and_their_ports_are_passed_over():
 
 
 @pytest.mark.parametrize("line", FACTORY_BRIDGE.splitlines()[1:4] + FACTORY_BRIDGE.splitlines()[6:])
-def test_a_port_of_the_fabric_on_a_bridge_of_others_is_named(line):
-    assert named(f"{line}\n", (1, 2, 3, 20, 21))
+@pytest.mark.parametrize(("spelling", "instead"), [("[ find ", "[ find "), ("[ find ", "[find "), (" ]", "]")])
+def test_a_port_of_the_fabric_on_a_bridge_of_others_is_named(line, spelling, instead):
+    assert named(f"{line.replace(spelling, instead)}\n", (1, 2, 3, 20, 21))
 
 
 @pytest.mark.parametrize(
@@ -304,6 +312,7 @@ def test_a_port_of_the_fabric_on_a_bridge_of_others_is_named(line):
     ],
 )
 def test_what_may_touch_the_bridge_is_named_and_never_called_refused(line):
+    assert named(f"{line.replace('[ ', '[').replace(' ]', ']')}\n") != []
     (said,) = named(f"{line}\n")
     assert "a line the switch takes" not in said
 

@@ -152,6 +152,23 @@ def test_an_entry_that_ages_or_is_lost_pins_nothing(family, keyword):
     assert both.proven, "the later line counts"
 
 
+GROUP_ENTRY = {
+    "ros": in_block("interface vlan {vlan}", "bridge address 01:00:5e:00:00:fb ethernet g1"),
+    "fastpath": in_block("interface vlan {vlan}", "bridge address 0100.5e00.00fb permanent ethernet 1/g1"),
+    "os6": "mac address-table static 0100.5e00.00fb vlan {vlan} interface gigabitethernet 1/0/1",
+}
+
+
+@pytest.mark.parametrize("family", GROUP_ENTRY)
+def test_an_entry_that_keeps_a_group_from_flooding_is_found_in_vlans_of_the_fabric(family):
+    proof = proof_of(family, s0=GROUP_ENTRY[family].format(vlan=100))
+    assert [str(finding) for finding in proof.findings] == [
+        "s0 VLAN 100: expected multicast that floods, actual an entry for the group 01:00:5e:00:00:fb"
+    ]
+    elsewhere = {"os6": "vlan 300\nexit"}.get(family, in_block("vlan database", "vlan 300"))
+    assert proof_of(family, s0=f"{elsewhere}\n{GROUP_ENTRY[family].format(vlan=300)}").proven
+
+
 @pytest.mark.parametrize("family", ["ros", "fastpath", "os6"])
 def test_a_comment_does_not_end_a_block(family):
     """A running-config of the Eltex form ends blocks with "!"; pasted, a "!" is a comment and the block goes on."""

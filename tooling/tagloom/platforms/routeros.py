@@ -52,6 +52,7 @@ Values = dict[str, str]  # the properties of a line, by name
 UNKNOWN_PROPERTY = "expected end of command"
 _DONE = Outcome(OutcomeKind.DONE)
 _WORD = re.compile(r'\[|\]|[^\s\[\]"]+(?:"(?:[^"\\]|\\.)*")?|"(?:[^"\\]|\\.)*"|"')
+_NAMES = re.compile(r'[\s="\[\](){},;]+')  # what stands between names: "[find interface=ether1]" has no blank behind it
 _SPEED = re.compile(r"(\d{1,3})([MG])(?:bps|-base[\w-]+)")
 _TIME = re.compile(r"(?:(\d{1,4})w)?(?:(\d{1,4})d)?(?:(\d{1,4})h)?(?:(\d{1,6})m)?(?:(\d{1,9})s)?")
 _CLOCK = re.compile(r"(?:(\d{1,4})d)?(\d{1,2}):(\d\d):(\d\d)")
@@ -327,9 +328,14 @@ class Menus:
 
     def ports_of(self, line: str) -> tuple[int, ...]:
         """Return the ports that a line names, whatever else it says."""
-        words = (each for word in line.split() for each in word.rpartition("=")[2].strip('"').split(","))
-        numbers = {self.platform.port_number(word) for word in words}
+        numbers = {self.platform.port_number(word) for word in _NAMES.split(line)}
         return tuple(sorted(number for number in numbers if number is not None))
+
+    @staticmethod
+    def is_of_all_ports(line: str) -> bool:
+        """Return whether a line is about a bridge, its VLANs or hosts, whatever ports it names."""
+        parsed = parse_line(line)
+        return parsed is not None and parsed.menu in (BRIDGE, VLAN, HOST)
 
     def feed(self, line: str) -> Outcome:
         """Carry out one line; a blank line or a comment is carried out by doing nothing."""

@@ -69,7 +69,8 @@ class MenuCommands(FlatCommands):
                 continue
             whole = line if line.startswith(("/", ":")) else f"{menu} {line}".lstrip()
             answer = "" if outcome.text.startswith(routeros.UNKNOWN_PROPERTY) else outcome.text  # later ones have it
-            trouble = UnknownLine(number, "", whole, answer, menus.ports_of(line))
+            ports = () if answer and menus.is_of_all_ports(whole) else menus.ports_of(line)
+            trouble = UnknownLine(number, "", whole, answer, ports)
             if not answer and not _evaluates(whole) and not trouble.ports and menus.is_of_others(whole):
                 foreign.append(trouble)
                 continue

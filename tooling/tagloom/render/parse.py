@@ -11,9 +11,10 @@ import numpy as np
 from tagloom.errors import Finding, InputError
 from tagloom.platforms.factory import factory
 from tagloom.platforms.harmless import harmless
+from tagloom.platforms.iproute2 import GROUP_BIT
 from tagloom.platforms.secrets import scrub
 from tagloom.records.findings import ForeignLine
-from tagloom.records.switch_state import DEFAULT_VLAN, DISCARD_PVID
+from tagloom.records.switch_state import BROADCAST, DEFAULT_VLAN, DISCARD_PVID
 from tagloom.render.all_ports import further_ports, with_further_ports
 from tagloom.render.command_line import command_line, parse_configuration
 from tagloom.render.console_text import clean_lines, concealing_lines
@@ -112,6 +113,7 @@ def read_text(platform: Platform, text: str, where: str, ports: Collection[int])
     unknown = [line for line in unknown if line.number not in {each.number for each in treeless.values()}] + of_trees
     findings += _of_reserved(platform, parsed, where)
     findings += _of_duplex(platform, parsed, where, ports)
+    findings += _of_groups(state, vlans, where)
     findings += [
         Finding(f"{where} VLAN {vlan}", "a permanent entry", f"one that ages or is lost, for {format_mac(mac)}")
         for vlan, mac in sorted(parsed.unpinned)
@@ -212,6 +214,14 @@ def _of_duplex(platform: Platform, parsed: Parsed, where: str, ports: Collection
         if (said == "half" or guessed) and port <= platform.physical_ports:
             actual = "half duplex" if said else "no word of it, and no negotiation: it may fall to half duplex"
             yield Finding(f"{where}:{platform.port_name(port)}", "full duplex, without which there is no PAUSE", actual)
+
+
+def _of_groups(state: SwitchState, vlans: Collection[int], where: str) -> Iterator[Finding]:
+    """Find entries for groups: frames to a group go to the ports of its entry alone, where a proof counts on floods."""
+    group = ((state.entry_mac & np.uint64(GROUP_BIT)) != 0) & (state.entry_mac != BROADCAST)
+    named = set(zip(state.entry_vlan[group].tolist(), state.entry_mac[group].tolist(), strict=True))
+    for vlan, mac in sorted(each for each in named if each[0] in vlans):
+        yield Finding(f"{where} VLAN {vlan}", "multicast that floods", f"an entry for the group {format_mac(mac)}")
 
 
 def _unreadable(error: InputError, where: str) -> tuple[Finding, ...]:
