@@ -16,6 +16,7 @@ from tagloom.lab.server import new_console
 LINE_ENDS = re.compile(r"\r\n|\r|\n")
 FLOOD = 1 << 16  # bytes at a time
 PROMPT = b"\r\ns0#"
+QUESTIONS = "questions alone", "two questions"  # keyboard-interactive is all that SSH takes
 
 
 @dataclass
@@ -82,7 +83,7 @@ class Switch(asyncssh.SSHServer):
     def asks_inside(self):
         """Whether name and password are asked for in the session."""
         inside = self.device.platform.netmiko_driver in ("dell_powerconnect", "cisco_s300")
-        return inside and self.ssh not in ("password", "refused")
+        return inside and self.ssh not in ("password", "refused", *QUESTIONS)
 
     @property
     def sent(self):
@@ -96,7 +97,17 @@ class Switch(asyncssh.SSHServer):
         self.conn = conn
 
     def password_auth_supported(self):
-        return True
+        return self.ssh not in QUESTIONS
+
+    def kbdint_auth_supported(self):
+        return self.ssh in QUESTIONS
+
+    def get_kbdint_challenge(self, _user, _language, _methods):
+        questions = [("Password: ", False), ("Verification code: ", False)]
+        return "", "", "", questions if self.ssh == "two questions" else questions[:1]
+
+    def validate_kbdint_response(self, _user, responses):
+        return list(responses) == ["hush-password"]
 
     async def validate_password(self, _user, password):
         if self.ssh == "auth banners":
@@ -178,7 +189,7 @@ class Loop:
                 server_host_keys=[self._key],
                 encoding=None,
                 line_editor=False,
-                kbdint_auth=False,
+                kbdint_auth=switch.ssh in QUESTIONS,
                 public_key_auth=False,
                 rekey_bytes=2048 if switch.ssh == "rekeys" else 1 << 30,
             )

@@ -47,6 +47,11 @@ def rename(switch):
     return "renamed\n"
 
 
+def begin_bridge(switch):
+    switch.send(("/interface bridge add name=x",))
+    return "begun\n"
+
+
 # --- what they do before SSH has begun -------------------------------------------------------------------------------
 
 
@@ -202,6 +207,10 @@ LOGS = {
     "FASTPATH": b"<189> JAN 01 00:00:05 10.0.0.2-1 TRAPMGR[209899264]: traputil.c(614) 4 %% Link Up: 1/0/1",
     "Comware": b"%Jan  1 00:00:05:123 2013 s0 IFNET/3/PHY_UPDOWN: Physical state on the interface changed to up.",
     "VRP": b"Jan  1 2013 00:00:05+00:00 s0 %%01IFPDT/4/IF_STATE(l)[0]:Interface Eth0/0/1 has turned into UP state.",
+    "Comware's traps": b"#Jan  1 00:00:05:123 2013 s0 SHELL/4/LOGIN: Trap 1.3.6.1.4.1.25506.2.2.1.1.3.0.1: login",
+    "VRP's traps": b"Jan  1 2013 00:00:05-08:00 s0 DS/4/DATASYNC_CFGCHANGE:OID 1.3.6.1.4.1.2011.5.25.191.3.1 changed.",
+    "RouterOS": b"2026-11-29 10:00:00 system,error,critical login failure for user root from 192.0.2.1 via ssh",
+    "RouterOS 6": b"jan/02/1970 00:00:05 system,error,critical router was rebooted without proper shutdown",
     "EOS": b"Jan  1 00:00:05 s0 Ebra: %LINEPROTO-5-UPDOWN: Line protocol on Interface Ethernet1, changed state to up",
 }
 
@@ -444,6 +453,31 @@ MODES = {
         printed(b"radius-server " * 50_000, 1), at="vlan database.*", do=send, says=r"radius-server .{0,1000} \.\.\.$"
     ),
 }
+
+for family, log in LOGS.items():
+    if family.startswith("RouterOS"):
+        MODES[f"a log line of {family} where a line answers nothing"] = Mode(
+            lambda wire, log=log: wire.say(f"{wire.line}\r\n\r\n".encode() + log + b"\r\n[lab@s0] > "),
+            at="/interface bridge add .*",
+            do=begin_bridge,
+            model="mikrotik-crs326-24g-2s",
+            reads="begun",
+        )
+for asks, why in {"questions alone": "", "two questions": "SSH asks 2 questions; tagloom answers one"}.items():
+    MODES |= {
+        f"SSH: {asks}": Mode(None, at="", ssh=asks, reads="" if why else "hostname s0\nexit", says=why),
+        f"SSH: {asks}, where the console asks": Mode(
+            *(None, "", read, why, "powerconnect-5324", asks), reads="" if why else "hostname s0"
+        ),
+    }
+for mark in "~*":
+    MODES[f"lines that wait for a commit: {mark}"] = Mode(
+        lambda wire, mark=mark: wire.answer(f"\r\n[{mark}{wire.console.device.hostname}]".encode()),
+        at="system-view",
+        do=send,
+        model="huawei-s5731-s24t4x",
+        says=rf"wait for a commit \(prompt \[\{mark}\w+\]\)",
+    )
 
 NEWER = {  # the line that asks for the configuration, and what stands between screens
     "cisco-cbs350-24t-4g": ("show running-config", b"More: <space>,  Quit: q or CTRL+Z, One line: <return> "),

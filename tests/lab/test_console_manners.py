@@ -246,7 +246,7 @@ SAID = [
     ("Password:", {"password": "x"}, ["pw\n"]),
     *(
         (f"\n{prompt}", {}, ["\n", None])
-        for prompt in ("(Core) #", "(Core) >", "sw1~#", '"sw 1"#', "sw 1>", "sw1*#", "[~sw1]")
+        for prompt in ("(Core) #", "(Core) >", "sw1~#", '"sw 1"#', "sw 1>", "sw1*#", "core=#", "[~sw1]")
     ),
 ]
 

@@ -15,12 +15,17 @@ if TYPE_CHECKING:
 
 # How a switch's log lines begin, which it writes unasked, by family; and what they have behind that.
 _CLOCK, _DAY = r"\d\d:\d\d:\d\d", r"[A-Z][A-Za-z]{2} {1,2}\d{1,2}"
+_AT_START = r"(?<![^\n>\]#])"  # of a line, or behind a prompt's sign: elsewhere a "#" is that sign
+_ROUTEROS_DAY = r"(?:\w{3}/\d\d(?:/\d{4})?|\d{4}-\d\d-\d\d)"
 _LOGS = (
     (rf"\d\d-\w{{3}}-\d{{4}} {_CLOCK}", r" {0,4}:? {0,4}%"),  # ROS
     (rf"<\d{{1,3}}> ?{_DAY} {_CLOCK}", r" [^\n]{0,200}%%"),  # FASTPATH, OS6
-    (rf"%{_DAY} {_CLOCK}:\d{{3}} \d{{4}} ", r"[^\n]{1,80}/\d/"),  # Comware
-    (rf"{_DAY} (?:\d{{4}} )?{_CLOCK}[^\n%]{{0,80}} %%\d\d", r"[^\n]{1,80}/\d/"),  # VRP
+    (rf"(?:%|{_AT_START}[#*]){_DAY} {_CLOCK}:\d{{3}} \d{{4}} ", r"[^\n]{1,80}/\d/"),  # Comware; "#" is a trap
+    (rf"(?:{_AT_START}#)?{_DAY} (?:\d{{4}} )?{_CLOCK}[^\n%]{{0,80}} (?:%%\d\d)?[A-Z][A-Z0-9_]{{1,39}}/\d/", ""),  # VRP
     (rf"\*?{_DAY} (?:\d{{4}} )?{_CLOCK}[^\n%]{{0,80}}: %", r"[A-Z0-9_-]{1,80}-\d-"),  # EOS
+    # RouterOS, whose rule of its factory shows what is critical in every session; the date may be left out.
+    (rf"(?:{_ROUTEROS_DAY} )?{_CLOCK} (?:echo: )?[a-z0-9-]{{2,20}}(?:,[a-z0-9-]{{2,20}}){{1,5}} ", ""),
+    (r"\(\d{1,6} messages not shown\)", ""),
 )
 LOG_BEGINS = "(?:" + "|".join(begins for begins, _ in _LOGS) + ")"
 _LOG = "(?:" + "|".join(begins + behind for begins, behind in _LOGS) + r")[^\n]*"
@@ -48,7 +53,7 @@ _TYPES_YES = r"(?:type|enter|input|key in) (?:the )?['\"\[(<]?(y(?:es)?)\b"  # a
 _FAILED = r"^[^\w\n]{0,32}(?:authentication|login) failed"
 _VIEW = r"^\[(?!y/|n/)[\w./~*-]{1,128}\] ?"  # of Comware
 # Names may have blanks, quotes and signs: `(Core) #`, `sw1~#`, `"sw 1"#`. A line of # or = alone is a banner.
-_AT_PROMPT = rf"(?:(?:[^\s#>=*]|\w\*) ?[>#] ?|{_VIEW})"
+_AT_PROMPT = rf"(?:(?:[^\s#>=*]|\w[*=]) ?[>#] ?|{_VIEW})"
 # The end of what a console says before it waits; no longer than `TAIL` characters of it are looked at.
 WAITS = re.compile(
     rf"(?:{_USER}|{_PASSWORD}|{_YES_OR_NO}|^[^\n]{{0,60}}(?:{_ANY_KEY}|{_PRESS_YES})\n{{0,4}}|{_AT_PROMPT}|{PAGER}|{_MORE}"

@@ -6,6 +6,7 @@ import re
 from itertools import count
 from typing import TYPE_CHECKING
 
+from tagloom.adapters.greeting import LOG_LINE
 from tagloom.adapters.ssh import Session
 from tagloom.errors import DeviceError
 from tagloom.plain_text import printable
@@ -153,7 +154,8 @@ class RouterOsSwitch(Session):
         self._write(f'{command}{_RETURN}:put ("{_MARK}" . {number}){_RETURN}', command)
         done = re.compile(rf"^{_MARK}{number}[ \t\r]{{0,8}}$", re.MULTILINE)
         text, _ = self._until(done, command, self._allowance())
-        rows = (row.rpartition("\r")[2].rstrip() for row in text.replace("\r\n", "\n").split("\n"))
+        text = LOG_LINE.sub("", text.replace("\r\n", "\n"))
+        rows = (row.rpartition("\r")[2].rstrip() for row in text.split("\n"))
         said: list[str] = []
         broken = False  # a row as wide as the terminal goes on in the next one (tik4net's notes on 7.24)
         for row in rows:

@@ -106,6 +106,23 @@ _FLAG = TypeAdapter(bool)  # from a command line's key=value it comes as text
 logging.getLogger("paramiko").addHandler(logging.NullHandler())
 
 
+class _Questioned(paramiko.SSHClient):
+    """A client that gives the password where the switch asks for it: keyboard-interactive, RFC 4256."""
+
+    def _auth(self, username: str, password: str, *_others: Any) -> None:
+        transport = self.get_transport()
+        assert transport is not None  # noqa: S101 - it has just connected
+
+        def answer(_title: str, _instructions: str, questions: Sequence[tuple[str, bool]]) -> list[str]:
+            if len(questions) > 1 or any(shows for _, shows in questions):  # such as a code besides
+                raise paramiko.SSHException(
+                    f"SSH asks {len(questions)} questions; tagloom answers one, by the password"
+                )
+            return [password] * len(questions)
+
+        transport.auth_interactive(username, answer)
+
+
 @cache
 def _host_keys(path: Path, changed_ns: int) -> paramiko.HostKeys:
     """Read a known_hosts file once: to read n keys for each of n switches takes longer than to talk to them."""
@@ -142,12 +159,13 @@ def _prompt_of(*names: str, brackets: bool = False) -> re.Pattern[str]:
     """Return the prompt of a switch of one of some names: ``NAME(mode)#``; `brackets`: ``<NAME>``, ``[NAME-mode]``.
 
     A line of an answer may begin like the prompt: nothing but a log line stands behind the prompt itself. The group is
-    the mode, with its parentheses, or without brackets and None where it is none.
+    the mode, with its parentheses, or without brackets and None where it is none. VRP of two stages marks that a change
+    waits for its commit or may be made: ``[*NAME]``, ``[~NAME]``; the mode has the mark.
     """
     any_of = "|".join(map(re.escape, names))
     behind = rf"(?=[ \t]{{0,8}}(?:$|{LOG_BEGINS}))"
     if brackets:
-        inside = rf"<(?:{any_of})>|\[(?:{any_of})((?:-[^\]\n]{{0,64}})?)\]"
+        inside = rf"<(?:{any_of})>|\[((?:[~*](?={any_of}))?)(?:{any_of})((?:-[^\]\n]{{0,64}})?)\]"
         return re.compile(rf"^\a{{0,4}}(?:{inside}){behind}", re.MULTILINE)
     return re.compile(rf"^\a{{0,4}}(?:{any_of})(\([^)\n]{{0,64}}\))?[#>]{behind}", re.MULTILINE)
 
@@ -309,17 +327,23 @@ class Session:
         """Connect to the switch by SSH, and make `_channel` of that.
 
         Where netmiko's driver gives SSH no password, since the console asks for it, the switch may want it all the
-        same: ``ip ssh password-auth`` of ROS.
+        same: ``ip ssh password-auth`` of ROS. One that takes the password as the answer to a question alone, and hangs
+        up where a second method is tried, is connected to again.
         """
-        try:
-            self._connect()
-        except NetmikoAuthenticationException as error:
-            if not isinstance(error.__context__, paramiko.BadAuthenticationType):
-                raise
-            self._hang_up()
-            self._connect(by_password=True)
+        client: type[paramiko.SSHClient] | None = None
+        while True:
+            try:
+                self._connect(client)
+            except NetmikoAuthenticationException as error:
+                refused = error.__context__
+                if not isinstance(refused, paramiko.BadAuthenticationType) or client is _Questioned:
+                    raise
+                client = _Questioned if "password" not in refused.allowed_types else paramiko.SSHClient
+                self._hang_up()
+            else:
+                return
 
-    def _connect(self, *, by_password: bool = False) -> None:
+    def _connect(self, client: type[paramiko.SSHClient] | None = None) -> None:
         access = self._access
         keys = self._platform.netmiko_driver == "linux" and not access.password
         login_seconds = LOGIN_ROUNDS * access.login_seconds
@@ -340,8 +364,8 @@ class Session:
             auto_connect=False,
             ssh_strict=access.host_key_checking,  # netmiko takes any host key unless it is told not to
         )
-        if by_password:
-            self._wire._get_ssh_client_instance = paramiko.SSHClient  # type: ignore[method-assign]  # noqa: SLF001 - its seam
+        if client is not None:
+            self._wire._get_ssh_client_instance = client  # type: ignore[method-assign]  # noqa: SLF001 - its seam
         if access.host_key_checking:
             _introduce_host(self._wire, access)
         # netmiko's own dialog presses Return where a switch is slow, after the name too: that is a wrong password.
@@ -677,9 +701,10 @@ class SshSwitch(Session):
         said = self._exchange(enters)
         self._check(enters, said)
         if self._mode != config:
-            raise DeviceError(
-                self.name, enters, with_last_lines(f"the prompt is not that of {config} afterwards", shown(said))
-            )
+            why = f"the prompt is not that of {config} afterwards"
+            if self._mode[1:] in ("~]", "*]"):
+                why = f"its lines wait for a commit (prompt {self._mode[:2]}{self._host}]), which tagloom doesn't type"
+            raise DeviceError(self.name, enters, with_last_lines(why, shown(said)))
         for line in lines:
             self.before_line(line)
             self._follow_name(line)
@@ -844,7 +869,7 @@ class SshSwitch(Session):
     def _mode_of(self, prompt: re.Match[str]) -> str:
         """Return what a prompt says of where the session stands, "" for where nothing can be configured."""
         if self._words.brackets:
-            return "" if prompt[1] is None else f"[{prompt[1]}]"
+            return "" if prompt[1] is None else f"[{prompt[1]}{prompt[2]}]"
         mode = prompt[1] or ""
         return mode.lower() if mode.lower() == _CONFIG_MODE else mode  # FASTPATH's own: (Config)
 
