@@ -39,6 +39,10 @@ snmp-server host 192.0.2.5 X traps v2
 snmp-server host 192.0.2.5 informs version 2c X udp-port 162
 encrypted snmp-server host 192.0.2.5 traps version 1 X filter flt
 snmp-server host vrf MGMT 2001:db8::5 version 2c X
+rmon event 1 log trap X description high owner ops
+rmon event 1 log-trap community X description high owner ops
+rmon event 1 both X description high owner ops
+banner motd "the password is X"
 snmp-server user ada grp v3 auth sha X priv aes 128 X
 snmp-server user ada grp v3 encrypted auth md5 X priv des X
 snmp-server user ada grp remote 80 auth-sha-key X priv-3des-key X
@@ -64,6 +68,8 @@ ssd file passphrase X
 """,
     "hpe-5130-24g-4sfp": """
 super password role network-admin simple X
+rmon event 1 description null trap X owner Test300
+rmon event 2 log-trap X owner user1
 set authentication password cipher X
 local-user ops password irreversible-cipher X
 snmp-agent community write X mib-view iso acl 2000

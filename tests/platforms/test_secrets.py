@@ -168,6 +168,13 @@ HARMLESS = [
 
 # Lines of which a word follows that is not known, and is hidden too; texts over several lines.
 MORE = """
+rmon event 1 log trap hunter22 description high owner ops
+rmon event 1 log-trap community hunter22 owner ops
+rmon event 1 description null trap hunter22 owner Test300
+banner motd "the password is hunter22"
+banner motd ^the password is hunter22^
+description "key hunter22" uplink
+mount.cifs //192.0.2.1/x /y -o user=u,pass=hunter22
 snmp-server community hunter22 rw 10
 snmp-server community-group hunter22 grp ipaddress 192.0.2.4
 snmp-server host collector.example.net hunter22 bgp

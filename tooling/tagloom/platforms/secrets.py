@@ -10,7 +10,7 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_interface
-from itertools import chain, pairwise
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from tagloom.plain_text import printable
@@ -104,6 +104,7 @@ _KNOWN = _words("""
     min complexity check compatible snmp read write keyboard interactive = == : { } [ ] | & ; ( ) !
 """)
 _NO_SECRET = _words("none required")  # of a setting that asks for one, or for none
+_EQUALS = _words("is was = :")
 _COMPOUND_WORD = re.compile(r"[\w().@/+-]+")
 _COMPOUND = _words("private public user peer network admin operator")  # known beside other known parts alone
 _SENTENCE = _words("""
@@ -126,7 +127,7 @@ _PORTS = frozenset(("49", "1645", "1646", "1812", "1813"))
 _SELF_EVIDENT = re.compile(
     r"(?P<cipher>%\^%#.*%\^%#|%@%@.*%@%@|%\$%\$.*%\$%\$|@%@%.*@%@%)|(?P<hash>[\"']?\$\w{1,3}\$\S+)"
     r"|[a-z][a-z0-9+]{1,15}://[^/\s:@]{0,200}:(?P<password>[^@\s]{1,200})@"
-    r"|[?&,;][\w-]{0,40}(?:passw(?:or)?d|passphrase|token|secret|psk|apikey|api_key)=(?P<option>[^,&;\s\"'\\]{1,200})"
+    r"|[?&,;][\w-]{0,40}(?:pass(?:w(?:or)?d)?|passphrase|token|secret|psk|apikey|api_key)=(?P<option>[^,&;\s\"'\\]{1,200})"
     r"|\bcurl\b[^\n]{0,400}?\s(?:-u|--user)[ =]+[\"']?[^\s:]{1,100}:(?P<login>[^\s\"']{1,200})"
     r"|(?<!acl )\b(?:Bearer|Basic)[ ]+(?P<bearer>[\w.~+/=-]{1,2000})"
     r"|\b(?:Authorization|Cookie):[ ]*(?P<header>[^\"'\\\n]{1,2000})"
@@ -157,6 +158,7 @@ _PLACES = tuple(
         (r"(?:snmp-server )?snmptrap ", 0, True),
         (r"(?:trap2?sink|informsink|createUser)(?: -e \S++)? ", 1, True),
         (r"com2sec6? ", 2, True),
+        (r"rmon event \d++ .{0,400}?\b(?:trap|both)(?: community)? ", 0, True),
         (r"(?:trapsess|proxy|snmp\w++) .{0,400}?-[cAXxax] ", 0, False),
         (r"usmUser ", 0, False),
         (r"r[ow]community6? ", 0, False),
@@ -330,10 +332,18 @@ def _first_before(words: Sequence[_Word]) -> int:
 
 
 def _of_prose(words: Sequence[_Word]) -> Iterator[tuple[int, int]]:
-    """Find what follows a password's own word among those that people read."""
-    for word, after in pairwise(words[1:]):
-        if _STRONG.fullmatch(word.bare):
-            yield after.place
+    """Find what follows a password's own word among those that people read, "is" between them or not."""
+    quoted = (list(_parts(word)) for word in words if word.text[0] in "\"'")
+    for row in (words[1:], *quoted):
+        for at, word in enumerate(row[:-1], start=1):
+            if _STRONG.fullmatch(word.bare):
+                yield from (each.place for each in row[at : at + 1 + (row[at].bare in _EQUALS)])
+
+
+def _parts(word: _Word) -> Iterator[_Word]:
+    """Yield the words within one that is quoted, without the quotes."""
+    for found in re.finditer(r"[^\s\"']+", word.text):
+        yield _Word(found[0], word.start + found.start())
 
 
 def _within(word: _Word, *, menu: bool, keyed: bool) -> Iterator[tuple[int, int]]:
