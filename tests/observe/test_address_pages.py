@@ -190,3 +190,12 @@ def test_hosts_learn_names_what_it_could_not_read_over_snmp():
     findings = learn(fabric, dict.fromkeys(raws, ("", 0)), lambda _agents, _wanted: raws).findings
     named = [(each.where, each.actual) for each in findings if "whose rows can all be read" in each.expected]
     assert named == [("s1", walk), ("s2", "dot1qTpFdbTable: a row without its status")]
+
+
+@pytest.mark.parametrize(
+    "mac", ["001ec9000005", "001ec9-000005", "001e:c900:0005", "0:1e:c9:0:0:5", "00.1e.c9.00.00.05", "001122334455"]
+)
+def test_a_row_whose_address_is_written_as_no_family_does_is_named(mac):
+    rows = f"100  0000.5e00.5301  1/g1  Dynamic\n100  {mac}  1/g2  Dynamic\n100  {mac}  1/g3  Static\n"
+    page = address_page(load("powerconnect-6224"), f"Vlan  Mac Address  Port  Type\n{rows}")
+    assert (len(page.learned), page.unread) == (1, (f"100  {mac}  1/g2  Dynamic",))

@@ -15,6 +15,8 @@ from tagloom.platforms.port_names import port_number
 from tagloom.units import parse_mac
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tagloom.platforms import Platform
 
 NO_VLAN = 0  # of an address whose table names no VLAN
@@ -22,6 +24,11 @@ _COLONS = r"(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}"
 # A MAC address as a word, or behind the two octets of its VLAN, as FASTPATH's oldest tables have it.
 _MAC = re.compile(
     rf"(?<!\S)(?:([0-9A-Fa-f]{{2}}:[0-9A-Fa-f]{{2}}):)?({_COLONS}|(?:[0-9A-Fa-f]{{4}}[.-]){{2}}[0-9A-Fa-f]{{4}})(?!\S)"
+)
+# One of a form that no family prints, which some firmware may: the row is kept as unread.
+_OTHER_MAC = re.compile(
+    r"(?<!\S)(?:(?:[0-9A-Fa-f]{1,2}[:.-]){5}[0-9A-Fa-f]{1,2}|(?:[0-9A-Fa-f]{4}:){2}[0-9A-Fa-f]{4}"
+    r"|[0-9A-Fa-f]{6}[:.-][0-9A-Fa-f]{6}|(?=[0-9]{0,11}[A-Fa-f])[0-9A-Fa-f]{12}|[0-9]{12})(?!\S)"
 )
 _VLAN = re.compile(r"(\d{1,4})(?:/\S*|\([A-Z]\))?")  # Huawei: VLAN/VSI/BD; SG300: an internal one is marked
 _HEAD = re.compile(r"\bVLAN\b.*\bMAC Addr|\bMAC Addr(?:ess)?\b.*\bVLAN\b", re.IGNORECASE)
@@ -108,6 +115,7 @@ def address_page(platform: Platform, text: str) -> AddressPage | None:
         mac = _MAC.search(line)
         stated += sum(int(digits) for digits in _stated(line))
         if mac is None:
+            unread += [line.strip()] if _OTHER_MAC.search(line) and not _is_held(line.split()) else []
             continue
         rows += 1
         _read_row(platform, line, mac, found, unread)
@@ -129,7 +137,7 @@ def _read_row(
     """Add a row to what is found, or to what is unread, or to neither where it is of another kind."""
     before, after = line[: mac.start()].split(), line[mac.end() :].split()
     words = [word.lower() for word in (*before, *after)]
-    if not _HELD.isdisjoint(words):
+    if _is_held(words):
         return
     if _LEARNT.isdisjoint(words):
         unread.append(line.strip())
@@ -143,6 +151,10 @@ def _read_row(
         found[vlan, parse_mac(mac[2])] = ports[0]
     elif not any(_ELSEWHERE.fullmatch(word) for word in words):
         unread.append(line.strip())
+
+
+def _is_held(words: Sequence[str]) -> bool:
+    return not _HELD.isdisjoint(word.lower() for word in words)
 
 
 def _of_routeros(platform: Platform, text: str) -> AddressPage | None:
