@@ -304,6 +304,13 @@ def test_a_port_of_the_fabric_on_a_bridge_of_others_is_named(line, spelling, ins
     [
         "/interface bridge port add bridge=bridge interface=LAN",
         "/interface bridge port set [ find bridge=bridge ] bridge=tagloom",
+        "/interface bridge port set [ find interface=ether1 ] interface=ether9",
+        "/interface bridge port set [ find ] interface=ether9",
+        "/interface bridge port set numbers=0 interface=ether9",
+        "/interface bridge port set [ find interface=ether1 ] bridge=bridge",
+        "/interface bridge vlan set [ find vlan-ids=100 ] bridge=bridge",
+        "/interface bridge host set [ find vid=100 ] bridge=bridge",
+        "/interface vlan set [ find name=v100 ] interface=bridge",
         "/interface vlan add interface=tagloom name=v100 vlan-id=100",
         "/interface bridge port set [ find interface=ether1 ] horizon=1",
         "/interface ethernet set [ find default-name=ether1 ] name=uplink",

@@ -134,6 +134,15 @@ def _keys(line: Line) -> frozenset[str]:
     return frozenset(name for name, value in said if name != "bridge" and (name, value) != ("dynamic", "no"))
 
 
+def _moves(line: Line) -> bool:
+    """Return whether a line puts an item that there is on another bridge, or has it stand for another port."""
+    return (
+        line.verb == "set"
+        and line.menu in (PORT, VLAN, INTERFACE_VLAN)
+        and bool({"bridge", "interface"} & {*line.values})
+    )
+
+
 @cache
 def lines(own: Templates = ()) -> Lines:
     """Read the family's page and its words, an operator's `own` before tagloom's."""
@@ -308,7 +317,9 @@ class Menus:
         parsed = parse_line(line)
         if parsed is None or not parsed.verb:
             return False
-        said = {**parsed.values, **(parsed.found or {})}
+        if _moves(parsed):
+            return False
+        said = parsed.values if parsed.found is None else parsed.found
         if parsed.verb == "remove" and parsed.menu in (PORT, VLAN, HOST):  # of theirs, whatever port it is about
             return said.get("bridge", self._lines.bridge) != self._lines.bridge
         if set(self.ports_of(line)).intersection(ports):
@@ -377,7 +388,7 @@ class Menus:
         bridges = (each.get("bridge", self._lines.bridge) for each in (line.values, line.found or {}))
         if line.menu == PORT and any(each != self._lines.bridge for each in bridges):
             return False
-        if line.menu == PORT and line.verb == "set" and "bridge" in line.values:  # from a bridge of others to ours
+        if line.found is not None and _moves(line):  # such as a port from a bridge of others to ours
             return False
         name = said.get("default-name" if line.menu == ETHERNET else "interface", "")
         return self.platform.port_number(name) is not None
