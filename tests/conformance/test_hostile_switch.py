@@ -463,6 +463,13 @@ for family, log in LOGS.items():
             model="mikrotik-crs326-24g-2s",
             reads="begun",
         )
+MODES["mikrotik-crs326-24g-2s: a log line over the prompt"] = Mode(
+    lambda wire: wire.say(f"{wire.line}\r\n[lab@s0] > ".encode() + LOGS["RouterOS"] + b"\r\n"),
+    at="/interface bridge add .*",
+    do=begin_bridge,
+    model="mikrotik-crs326-24g-2s",
+    reads="begun",
+)
 for asks, why in {"questions alone": "", "two questions": "SSH asks 2 questions; tagloom answers one"}.items():
     MODES |= {
         f"SSH: {asks}": Mode(None, at="", ssh=asks, reads="" if why else "hostname s0\nexit", says=why),

@@ -151,7 +151,8 @@ class RouterOsSwitch(Session):
     def _request(self, command: str) -> str:
         """Run a command and return what it printed, without echoes and prompts."""
         number = next(self._marks)
-        self._write(f'{command}{_RETURN}:put ("{_MARK}" . {number}){_RETURN}', command)
+        asks = f':put ("{_MARK}" . {number})'
+        self._write(f"{command}{_RETURN}{asks}{_RETURN}", command)
         done = re.compile(rf"^{_MARK}{number}[ \t\r]{{0,8}}$", re.MULTILINE)
         text, _ = self._until(done, command, self._allowance())
         text = LOG_LINE.sub("", text.replace("\r\n", "\n"))
@@ -161,7 +162,7 @@ class RouterOsSwitch(Session):
         for row in rows:
             if broken and not _PROMPT.match(row):
                 said[-1] += row
-            elif not _PROMPT.match(row) and not (row.strip() and row.strip() in command):
+            elif not (_PROMPT.match(row) or row.strip() == asks or (row.strip() and row.strip() in command)):
                 said.append(row)
             else:
                 continue
