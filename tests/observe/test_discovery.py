@@ -254,6 +254,22 @@ def test_cables_that_cross_are_known_by_their_ids_where_descriptions_name_the_fa
         assert cabling.complaints == ()
 
 
+def test_an_address_at_two_ports_is_one_host_and_named_unless_the_fabric_file_says_where():
+    """A station that was moved a minute ago stands at both; a fabric file with both could not be read."""
+    here, there = station(3, 7, name="n7"), station(5, 7, name="n7")
+    cabling = seen_by(here, far=(there,))
+    assert [(host.switch, host.port) for host in cabling.fabric.hosts] == [(0, 3)]
+    (said,) = cabling.complaints
+    assert said.startswith("s1:ether3 and s2:ether5: 02:1e:c9:00:00:07 is announced at each")
+    assert "hosts.n7.mac in the fabric file settles it" in said
+    moved = seen_by(station(4, 4, name="n4"), far=(station(5, 7, name="n7"),)).fabric
+    settled = seen_by(here, plan=moved, far=(there,))
+    assert [(host.switch, host.port) for host in settled.fabric.hosts] == [(1, 5)]
+    assert settled.complaints == ()
+    beside = seen_by(replace(station(3, 9), name="bmc"), here, far=(there,), plan=moved)
+    assert [(host.port, host.mac & 0xFF, host.also) for host in beside.fabric.hosts] == [(3, 9, ()), (5, 7, ())]
+
+
 def test_stations_of_one_name_are_hosts_of_their_own_and_their_ports_name_them():
     """Every machine as it was installed is localhost; one calls itself as another's port would be called."""
     alike = [station(port, port, name="localhost") for port in (3, 13)]

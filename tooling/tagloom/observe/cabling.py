@@ -145,6 +145,8 @@ def cabling_of(
         where, (station, macs) = f"{names[order[s]]}:{payloads[s].port_name(p)}", ends.hosts[s, p]
         shown = " ".join((station, *map(format_mac, macs))).strip()
         ends.complaints.append(f"{where}: a switch and the host {shown} at one port; only the link is kept")
+    if with_hosts:
+        _keep_one_port_each(ends, taken, called_by, payloads, plan)
     hosts = _hosts(ends, taken, names, payloads) if with_hosts else ()
     fabric = Fabric(name, switches, hosts, links, tuple(payload.ports for payload in payloads))
     silent = tuple(names[chassis] for chassis in order if found[chassis].aggregated is None)
@@ -402,6 +404,36 @@ def _bound(links: Sequence[Link], aggregated: Sequence[Mapping[int, int]]) -> tu
         found.append(Link(a, a_port, b, b_port, parallel_link=parallel_links[a, b], members=members))
         parallel_links[a, b] += 1
     return tuple(found)
+
+
+def _keep_one_port_each(
+    ends: _Ends, taken: set[tuple[int, int]], names: Sequence[str], payloads: Sequence[Platform], plan: Fabric | None
+) -> None:
+    """Leave an address that is announced at several ports to one of them: that of `plan`, or the first."""
+    where = {(s, p): f"{names[s]}:{payloads[s].port_name(p)}" for s, p in sorted(ends.hosts) if (s, p) not in taken}
+    at: dict[int, list[tuple[int, int]]] = {}
+    for place in where:
+        for mac in ends.hosts[place][1]:
+            at.setdefault(mac, []).append(place)
+    planned = {mac: port_name(plan, h.switch, h.port) for h in plan.hosts for mac in h.macs} if plan is not None else {}
+    for mac, places in at.items():
+        if len(places) < 2:
+            continue
+        known = [place for place in places if where[place] == planned.get(mac)]
+        kept = (known or places)[0]
+        key = ends.hosts[kept][0] or _of_place(where[kept])
+        for place in places:
+            if place != kept:
+                name, macs = ends.hosts.pop(place)
+                if rest := tuple(each for each in macs if each != mac):
+                    ends.hosts[place] = name, rest
+        if not known:
+            ends.complaints.append(
+                f"{' and '.join(where[place] for place in places)}: {format_mac(mac)} is announced at each, and read "
+                f"as a host at {where[kept]} alone; a station that was moved is forgotten at its old port within "
+                f"minutes, and one of several cards has an address for each; hosts.{key}.mac in the fabric file "
+                f"settles it {_HOW}"
+            )
 
 
 def _hosts(
