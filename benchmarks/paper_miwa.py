@@ -138,7 +138,7 @@ def equations() -> list[Row]:
     command = "`tagloom predict BUILD --eee FILE`"
     return [
         (
-            "eq. 1, 2",
+            "eq. 1, eq. 2",
             "run time asleep, T + n f(I)",
             "the equations",
             f"the program of eq. 4's example takes {predicted_seconds(1.0, 1000, overhead, 1):.4f} s with our f",

@@ -56,7 +56,7 @@ def equations() -> list[Row]:
             f"{HERE}, {MEASURE}",
         ),
         (
-            "eq. 4, 5",
+            "eq. 4, eq. 5",
             "most and least bits per joule, (b +- sigma_b) / (p -+ sigma_p)",
             "the equations",
             f"{most / 1e6:.3f} and {least / 1e6:.3f} Mbit/J at {POWER:.0f} +- {POWER_SIGMA:.0f} W",
