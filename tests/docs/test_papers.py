@@ -72,6 +72,12 @@ def test_every_row_gives_the_papers_value_or_a_reason():
         assert not re.search("not in our notes|not known here|could not be read", " ".join(cells)), cells
 
 
+@pytest.mark.kernel
+def test_rows_of_koibuchi_on_switches_are_what_its_module_computes():
+    for row in koibuchi.tables_of_switches():
+        assert f"\n| {' | '.join(row)} |\n" in WRITTEN
+
+
 def test_our_table_11_is_the_papers():
     line = next(cells for paper, cells in rows() if paper == "Koibuchi" and cells[0] == "T11")
     assert line[2] == line[3] == ", ".join(f"{hops:.2f}" for *_, hops in koibuchi.TABLE_11.values())
