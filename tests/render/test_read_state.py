@@ -3,7 +3,7 @@
 import pytest
 
 from tagloom import platforms
-from tagloom.render import read_state
+from tagloom.render import parse_configuration, read_state
 
 TEXT = """\
 vlan database
@@ -66,3 +66,33 @@ def test_a_line_of_ours_outside_of_any_block_bears_on_every_port(line):
 def test_a_line_of_ours_without_a_port_bears_on_every_port_of_a_linux_machine():
     _, findings = read_state(platforms.load("linux-bridge"), "bridge mdb add dev tagloom\n", "s0", [1])
     assert [finding.where for finding in findings] == ["s0:1  configuration"]
+
+
+@pytest.mark.parametrize(
+    ("model", "text", "named"),
+    [
+        (
+            "huawei-s5731-s24t4x",
+            "interface GigabitEthernet0/0/1\nport hybrid untagged vlan 300\nport link-type hybrid\n",
+            (2, "port hybrid untagged vlan 300"),
+        ),
+        (
+            "hpe-5130-24g-4sfp",
+            "interface GigabitEthernet1/0/1\nport hybrid vlan 300 untagged\nport link-type hybrid\nvlan 100\n",
+            (2, "port hybrid vlan 300 untagged"),
+        ),
+        (
+            "arista-7050tx-64",
+            (
+                "vlan 100\ninterface Ethernet1\nswitchport trunk allowed vlan 100\nswitchport mode trunk\n"
+                "interface Ethernet20\nno vlan 100\n"
+            ),
+            (6, "no vlan 100"),
+        ),
+    ],
+)
+def test_the_line_is_known_by_which_a_port_will_carry_a_vlan_that_is_not_there(model, text, named):
+    """One that is refused until the next says the port's link type, and one in another port's block."""
+    parsed = parse_configuration(platforms.load(model), text)
+    waiting = [(line.number, line.text) for line in parsed.waiting if "not there" in line.answer]
+    assert waiting == [named]

@@ -176,6 +176,7 @@ class _Reader:
         self.quoted: set[int] = set()  # the lines of text for people, by number
         self._routing: dict[int, UnknownLine] = {}  # the line that made a port route
         self._open_trunks: dict[int, UnknownLine] = {}
+        self._opened_before: set[int] | None = None  # such ports before a line; None before the first
         self._hybrids: dict[int, UnknownLine] = {}  # the line that made a port one, where such ports look at senders
         self._discards: dict[
             int, UnknownLine
@@ -290,7 +291,10 @@ class _Reader:
     def _note_open_trunks(self, number: int, line: str) -> None:
         """Remember the line that made a trunk carry every VLAN: it bears on whatever ports and VLANs there are."""
         context = self.interpreter.context
-        for port in self._open_ports() if context is CONFIG else self._open_ports().intersection(context.ports):
+        now, before = self._open_ports(), self._opened_before
+        self._opened_before = now
+        by_this = now.difference(now if before is None else before)  # "no vlan" in the block of another port
+        for port in now if context is CONFIG else now.intersection(context.ports) | by_this:
             self._open_trunks.setdefault(port, UnknownLine(number, self._block, line, self._open_trunk, rule=_LISTED))
         for port in filter(self.interpreter.routes, context.ports):
             self._routing.setdefault(port, UnknownLine(number, self._block, line, _ROUTES, (port,), rule=_NOW))
@@ -398,6 +402,8 @@ class _Reader:
         for context, trouble in self.refused:
             interpreter.context = context
             outcome = interpreter.feed(trouble.text)
+            self._block = trouble.block
+            self._note_open_trunks(trouble.number, trouble.text)
             if outcome.accepted:
                 taken_late = True
             elif outcome.waits_for is not None:
