@@ -275,6 +275,9 @@ def test_what_a_real_kernel_answers_is_the_state_it_was_given():
         ("vlan_default_pvid", 1, "pvid"),
         ("vlan_protocol", "802.1ad", "802.1Q"),
         ("mst_enabled", 1, "mst_enabled"),
+        ("nf_call_iptables", 1, "nf_call_iptables"),
+        ("nf_call_ip6tables", 1, "nf_call_ip6tables"),
+        ("nf_call_arptables", 1, "nf_call_arptables"),
     ],
 )
 def test_a_bridge_of_other_rules_is_a_finding(key, value, why):
@@ -284,13 +287,40 @@ def test_a_bridge_of_other_rules_is_a_finding(key, value, why):
         read_bridge(LINUX, json.dumps(links), KERNEL["vlans"], KERNEL["entries"])
 
 
-@pytest.mark.parametrize("flag", ["isolated", "locked", "hairpin", "vlan_tunnel", "proxy_arp", "neigh_suppress"])
+@pytest.mark.parametrize(
+    "flag",
+    [
+        *("isolated", "locked", "hairpin", "vlan_tunnel", "proxy_arp", "proxy_arp_wifi", "neigh_suppress"),
+        *("neigh_vlan_suppress", "backup_port", "backup_nhid"),
+    ],
+)
 def test_a_flag_of_a_port_by_which_frames_go_otherwise_is_a_finding(flag):
     links = json.loads(KERNEL["links"])
     port = next(link for link in links if link.get("master") == "tagloom")
     port["linkinfo"]["info_slave_data"][flag] = True
     with pytest.raises(InputError, match=rf"{port['ifname']} {flag}: expected off"):
         read_bridge(LINUX, json.dumps(links), KERNEL["vlans"], KERNEL["entries"])
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "why"),
+    [("mtu", 1400, "mtu: expected 1500"), ("xdp", {"mode": 1}, "xdp: expected no"), ("qdisc", "netem", "actual netem")],
+)
+def test_what_a_card_does_to_frames_is_a_finding(key, value, why):
+    links = json.loads(KERNEL["links"])
+    next(link for link in links if link.get("master") == "tagloom")[key] = value
+    with pytest.raises(InputError, match=why):
+        read_bridge(LINUX, json.dumps(links), KERNEL["vlans"], KERNEL["entries"])
+
+
+def test_a_port_that_a_program_holds_down_is_not_enabled():
+    links = json.loads(KERNEL["links"])
+    port = next(link for link in links if link.get("master") == "tagloom")
+    port["protodown"] = True
+    state = read_bridge(LINUX, json.dumps(links), KERNEL["vlans"], KERNEL["entries"])
+    number = LINUX.port_number(port["ifname"])
+    assert not state.port(number).enabled
+    assert read_bridge(LINUX, **KERNEL).port(number).enabled
 
 
 @pytest.mark.parametrize("text", ["", "Error: something", '{"a": 1}', "[1]"])

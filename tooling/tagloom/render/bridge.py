@@ -19,13 +19,21 @@ from tagloom.records.switch_state import (
 from tagloom.units import parse_mac
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tagloom.platforms import Platform
     from tagloom.records.switch_state import SwitchState
 
 
 _FLOODS = ("flood", "mcast_flood", "bcast_flood")  # flags of a port, as `ip -d link show` calls them
 # More flags of a port by which frames go otherwise; no state holds one.
-_REROUTES = ("isolated", "locked", "hairpin", "vlan_tunnel", "proxy_arp", "neigh_suppress")
+_REROUTES = (
+    *("isolated", "locked", "hairpin", "vlan_tunnel", "proxy_arp", "proxy_arp_wifi", "neigh_suppress"),
+    *("neigh_vlan_suppress", "backup_port", "backup_nhid"),
+)
+_FIREWALLS = ("nf_call_iptables", "nf_call_ip6tables", "nf_call_arptables")  # of a bridge
+_LOSSY_QUEUES = frozenset(("netem", "tbf", "plug", "blackhole"))
+_FRAME_OCTETS = 1500  # that hosts send
 _PROMPT = "$ "
 _FIELD = re.compile(r"^\s*([\w -]+?):[ \t]*(\S.*)$", re.MULTILINE)
 
@@ -103,16 +111,19 @@ def read_bridge(platform: Platform, links: str, vlans: str, entries: str) -> Swi
         if len(set(flags)) > 1:
             findings.append(Finding(f"bridge {name} {word}", f"{', '.join(_FLOODS)} alike", repr(flags)))
         findings += [Finding(f"bridge {name} {word} {flag}", "off", "on") for flag in _REROUTES if about.get(flag)]
+        findings += _of_card(f"bridge {name} {word}", link)
         editor.flooding[port - 1], editor.learning[port - 1] = any(flags), bool(about.get("learning", True))
-        _join(editor, port, up="UP" in link.get("flags", ()) and "UP" in itself.get("flags", ()))
+        held = bool(link.get("protodown"))  # down, whatever its flags say
+        _join(editor, port, up="UP" in link.get("flags", ()) and "UP" in itself.get("flags", ()) and not held)
     if not ports:
         next_step = commands().write("delete")
         findings.append(
             Finding(f"bridge {name}", "ports", f"none, as a push leaves it that was cut short: {next_step}")
         )
-    bridge = {"vlan_protocol": "802.1Q", "mst_enabled": 0} | bridge  # older programs do not show the latter
+    # Older programs do not show the second; the others hand frames to a firewall, as Docker's hosts do.
+    bridge = {"vlan_protocol": "802.1Q", "mst_enabled": 0, **dict.fromkeys(_FIREWALLS, 0)} | bridge
     rules = {"vlan_filtering": 1, "vlan_default_pvid": 0, "mcast_snooping": 0, "vlan_protocol": "802.1Q"}
-    for key, wanted in {**rules, "mst_enabled": 0}.items():  # no tree for each VLAN
+    for key, wanted in {**rules, "mst_enabled": 0, **dict.fromkeys(_FIREWALLS, 0)}.items():  # no tree for each VLAN
         if bridge.get(key) != wanted:
             findings.append(Finding(f"bridge {name} {key}", str(wanted), repr(bridge.get(key))))
     if findings:
@@ -131,6 +142,16 @@ def read_bridge(platform: Platform, links: str, vlans: str, entries: str) -> Swi
             _make(editor, int(row["vlan"]))
             editor.set_entry(int(row["vlan"]), mac, (port,))
     return editor.freeze()
+
+
+def _of_card(where: str, link: Mapping[str, Any]) -> list[Finding]:
+    """Return what a port's own settings do to frames: short ones alone pass, a program decides, a queue loses them."""
+    findings = [Finding(f"{where} xdp", "no program", "one")] if link.get("xdp") else []
+    if link.get("qdisc") in _LOSSY_QUEUES:
+        findings.append(Finding(f"{where} qdisc", "one that keeps frames", str(link["qdisc"])))
+    if isinstance(mtu := link.get("mtu"), int) and mtu < _FRAME_OCTETS:
+        findings.append(Finding(f"{where} mtu", f"{_FRAME_OCTETS} or more", str(mtu)))
+    return findings
 
 
 def _rows(text: str, what: str) -> list[dict[str, Any]]:
