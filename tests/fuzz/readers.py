@@ -99,8 +99,12 @@ SNMP = (
     "addresses: {s0: 127.0.0.1, s1: '127.0.0.1:9'}\n"
 )
 POLICY = (
-    "eee: {timeout_seconds: 0.001, sleep_seconds: 0.0002, wake_seconds: 1.6e-05, source: fitted, intervals: "
-    "{timeout_seconds: [0.0009, 0.0011], sleep_seconds: [0.0001, 0.0003], wake_seconds: [1.0e-05, 2.0e-05]}}\n"
+    "eee: {timeout_seconds: 0.001, sleep_seconds: 0.0002, wake_seconds: 1.6e-05, source: fitted, lpi_power: 0.3, "
+    "intervals: {timeout_seconds: [0.0009, 0.0011], sleep_seconds: [0.0001, 0.0003], "
+    "wake_seconds: [1.0e-05, 2.0e-05]}}\n"
+    "residual_seconds: 1.0e-06\npairs: 9\n"
+    "fit: {plateau_seconds: 6.0e-05, alpha: 900.0, threshold_seconds: 0.0004, offset_seconds: 0.0003, "
+    "residual_seconds: 1.0e-07}\n"
 )
 PAIRS = "gap_seconds,overhead_seconds\n0.001,0.0001\n0.002,0.0002\n0.004,0.0002\n0.008,0.0002\n"
 MEASURED = "quantity,value,at,fabric\nwatts_after,70.5,1,ring\nseconds_predicted,60,,\n"

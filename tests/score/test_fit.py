@@ -171,7 +171,10 @@ def test_predict_computes_eq_3_with_fitted_parameters(site, answer, tmp_path):
     assert by_times["seconds_by_fit"] == page["seconds_by_fit"] != by_times["seconds_predicted"]
     (tmp_path / "h.yml").write_text("fit: {threshold_seconds: -1, plateau_seconds: 1, alpha: x}\n")
     wrong = answer(*words, tmp_path / "h.yml")[1]["findings"]
-    assert {f["where"].partition(": ")[2] for f in wrong} >= {"fit.alpha", "fit.threshold_seconds"}
+    assert [f["where"].partition(": ")[2] for f in wrong] == ["fit.alpha", "fit.threshold_seconds"]
+    (tmp_path / "f.yml").write_text(yaml.safe_dump({"fit": fit | {"offset_seconds": 0.6e-3}}))
+    wrong = answer(*words, tmp_path / "f.yml")[1]["findings"]
+    assert [f["where"].partition(": ")[2] for f in wrong] == ["fit.offset_seconds"]
 
 
 @pytest.mark.kernel

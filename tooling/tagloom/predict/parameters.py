@@ -55,6 +55,8 @@ def read_parameters(path: Path) -> Eee:
     """
     payload = read_yaml(path, "TIMEOUT,TS,TW in seconds, or parameters of tagloom fit")
     fit, residual, astray = _curve(payload, str(path))
+    if astray and "eee" not in payload:
+        raise InputError(astray)
     if fit is not None and "eee" not in payload:
         source = f"no times in {path.name}: those of a {POWERCONNECT_5548.source}"
         return replace(POWERCONNECT_5548, source=source, fit=fit)
@@ -100,12 +102,15 @@ def _curve(payload: Any, where: str) -> tuple[Fit | None, float | None, list[Fin
     ]
     if not wrong and numbers["plateau_seconds"] > LONGEST_SECONDS:
         wrong.append(Finding(f"{where}: fit.plateau_seconds", "seconds", f"{numbers['plateau_seconds']:g}"))
+    begin = numbers.get("offset_seconds")
+    if not wrong and begin is not None and begin > numbers["threshold_seconds"]:
+        expected = f"t0, at most t = {numbers['threshold_seconds']:g} s: beyond it overheads would be below 0"
+        wrong.append(Finding(f"{where}: fit.offset_seconds", expected, f"{begin:g}"))
     residual = payload.get("residual_seconds")
     if residual is not None and (not _is_number(residual) or residual < 0):
         wrong.append(Finding(f"{where}: residual_seconds", "seconds from 0", shown(residual)))
     if wrong:
         return None, None, wrong
-    begin = numbers.get("offset_seconds")
     plateau, alpha, threshold = (float(numbers[key]) for key in names)
     distance = float(numbers.get("residual_seconds") or 0.0)
     fit = Fit(plateau, alpha, threshold, distance, None if begin is None else float(begin))
