@@ -283,6 +283,16 @@ def test_a_console_that_does_not_let_in_to_enable_is_shown_where_it_says_why(pas
     assert "pw" not in raised.value.text
 
 
+def test_a_prompt_that_was_drawn_again_before_enable_is_no_refusal():
+    greeting = EnableGreeting("s0", "", "s0", "group")
+    assert greeting.answer("g1\ns0>") == "\n"
+    assert greeting.answer("enable\ns0#") is None
+    refused = EnableGreeting("s0", "", "s0", "group")
+    assert refused.answer("g1\ns0>") == "\n"
+    with pytest.raises(DeviceError, match="a password is wanted"):
+        refused.answer("enable\n% No access\ns0>")
+
+
 def test_a_console_that_asks_or_speaks_without_end_is_shown_without_the_password():
     for said in ("pw is wrong\nPassword token-{}:\nlogin: ", "pw {}#"):
         greeting = Greeting("s0", "ops", "pw", tries=99)

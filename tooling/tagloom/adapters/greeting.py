@@ -324,7 +324,7 @@ class EnableGreeting(Greeting):
 
     def __init__(self, switch: str, password: str, name: str, group: str) -> None:
         super().__init__(switch, "", password, name)
-        self._group, self._heard = group, ""
+        self._group, self._heard, self._looked = group, "", False
 
     def answer(self, said: str) -> str | None:
         """Return the keys to type, as of `Greeting`. Raises DeviceError for a password that is missing or refused."""
@@ -333,7 +333,10 @@ class EnableGreeting(Greeting):
             self._be_refused()
         found = super().answer(said)
         if found is None and self.sign != "#":
-            self._be_refused()
+            if self._looked or "enable" in "".join(self._heard.split()):
+                self._be_refused()
+            self._looked = True  # a prompt of before, drawn again behind a log line: the answer is yet to come
+            return "\n"
         return found
 
     def _be_refused(self) -> NoReturn:
