@@ -86,6 +86,8 @@ def test_the_messages_of_a_run_are_replayed_over_links_that_sleep(tmp_path, buil
     assert low < page["seconds_predicted"] < high
     said = run(*words, "--eee", "1e-3,182e-6,60e-6", "--seconds", 2)[1]
     assert "replayed" in said
+    assert "per message and link (closed form)" in said
+    assert "; replayed, all ports cost the run 0.60 %" in " ".join(said.split())
     assert "2 s -> 2.012 s" in said
     assert json.loads(run(*words, "--json")[1])["trace"]["sleep_seconds"] == 0  # a PowerConnect 5324 has no EEE
 

@@ -202,6 +202,26 @@ def test_the_answer_fits_one_screen_and_begins_with_three_numbers():
         assert lines[-1].endswith("(--json)")
 
 
+@pytest.mark.parametrize("off", [{0}, {0, 3, 5}, set()])
+def test_pairs_that_take_other_paths_are_counted_however_fast_these_are(off):
+    """A parallel link in place of the one that is off is another path, of as many switches."""
+    before = make_fabric("torus", 3, 3, parallel=2, model="powerconnect-5324")
+    after = before.with_links_down(off)
+    hosts = len(before.hosts)
+    traffic = between(before, [(a, b, 100.0) for a in range(hosts) for b in range(hosts) if (a - b) % 4])
+    moved = tuple(move(f, route(f, "up-down"), traffic) for f in (before, after))
+    first, then = (m.flows for m in moved)
+    ways = [[x.channel[x.first[f] : x.first[f + 1]].tolist() for f in range(len(x))] for x in (first, then)]
+    count = sum(a != b for a, b in zip(*ways, strict=True))
+    assert count > 0 or not off
+    page = forecast_payload(predict(before, after, traffic, None, moved=moved))
+    assert (page["rerouted_pairs"], page["sending_pairs"]) == (count, len(first))
+    lines = "\n".join(forecast_lines({**page, "causes": {}}))
+    assert f"network   {count} of {len(first)} pairs rerouted; " in lines
+    why = f"other paths of {count} of {len(first)} pairs are no slower" if off else "same paths"
+    assert f"slow by   nothing: {why}{';' if off else ','} no port asleep" in lines
+
+
 def test_a_rollout_interrupts_pairs_whose_hosts_are_paused_or_whose_ports_train_anew():
     fabric = make_fabric("mesh", 2, 1, hosts=2, model="powerconnect-5324")
     blank = {switch.name: SwitchEditor.blank(24).freeze() for switch in fabric.switches}

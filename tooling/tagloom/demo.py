@@ -16,7 +16,6 @@ from tagloom.graph.paths import average_hops, paths_to
 from tagloom.lab import process
 from tagloom.lab.directory import Order
 from tagloom.operate import apply, prepare, waves
-from tagloom.predict.links import predict
 from tagloom.read import read_fabric
 from tagloom.records.change import difference
 from tagloom.regulate.settings_file import to_json, with_links_off
@@ -287,12 +286,15 @@ def _save_power(
     stage.step(
         9,
         "Predict what it saves and costs",
-        "Watts by the paper's table 2; run time if host ports slept as a PowerConnect 5548's do (a 5324's cannot).",
+        f"The forecast that tagloom predict gives of {home.name}/build-saving and the same traffic.",
     )
-    forecast = terminal.forecast_payload(predict(fabric, saving_fabric, traffic))
+    question = pipeline.Question(traffic, rollout=home / "rollout")
+    forecast = terminal.forecast_payload(pipeline.predict_build(saving, question), saving_fabric)
     demo.payload["predict"] = forecast
+    label = ""
     for line in terminal.forecast_lines(forecast):
-        (stage.say if line.startswith(("slow-down", "saving")) else stage.detail)(line)
+        label = line[: terminal.LABEL].strip() or (label if line else "")  # a row wraps under its label
+        (stage.say if label in {"slow-down", "saving", "by"} else stage.detail)(line)
 
 
 def _counts_of(fabric: Fabric) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from tagloom.graph.floods import with_copies
 from tagloom.graph.flows import flows_of, one_switch
+from tagloom.graph.rows import places
 from tagloom.platforms.power import latency_seconds
 from tagloom.predict.flows import finish, max_min_rates
 from tagloom.records.forecast import Figure, Performance
@@ -137,7 +138,20 @@ def performance(before: Moved, after: Moved) -> Performance:
         latency(before),
         latency(after),
         after.busy,
+        len(flows),
+        _rerouted(flows, after.flows),
     )
+
+
+def _rerouted(before: Flows, after: Flows) -> int:
+    """Return how many flows take another path than before; both are the same pairs in the same order."""
+    if before is after:
+        return 0
+    alike = before.hops == after.hops
+    kept = before.hops[alike] + 1
+    old, new = (x.channel[places(x.first[:-1][alike], kept)] for x in (before, after))
+    flow = np.repeat(np.arange(len(kept)), kept)
+    return int((~alike).sum()) + len(np.unique(flow[old != new]))
 
 
 def worst_ratio(before: Moved, after: Moved) -> float:

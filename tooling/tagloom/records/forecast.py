@@ -52,6 +52,7 @@ class Performance:
     latency_before, latency_after              delay by switches per message, mean over all messages, in seconds
     busy                                       float64[2H + C], share of the communication time that each channel sends:
                                                the hosts' links, sending, then receiving, then the fabric's
+    pairs, rerouted_pairs                      ordered host pairs that send, and those of them whose path differs
     """
 
     communication_before: Figure
@@ -61,6 +62,8 @@ class Performance:
     latency_before: Figure
     latency_after: Figure
     busy: NDArray[np.float64]
+    pairs: int = 0
+    rerouted_pairs: int = 0
 
 
 @dataclass(frozen=True, slots=True)

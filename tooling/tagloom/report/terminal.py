@@ -428,6 +428,8 @@ def forecast_payload(forecast: Forecast, fabric: Fabric | None = None) -> dict[s
         if f.low is not None or f.high is not None
     }
     ends = bounded.get("seconds_predicted", (predicted, predicted))
+    if (performance := forecast.performance) is not None:
+        payload |= {"sending_pairs": performance.pairs, "rerouted_pairs": performance.rerouted_pairs}
     payload["seconds_predicted_low"], payload["seconds_predicted_high"] = (round(end, 12) for end in ends)
     if base and "seconds_predicted" in bounded:
         payload["intervals"]["slowdown_percent"] = [round(100.0 * (end / base - 1), 6) for end in ends]
@@ -532,13 +534,13 @@ def forecast_lines(payload: Mapping[str, Any]) -> list[str]:
     ]
     lines += [""]
     if base:
-        parts = [f"{name} {100 * seconds / base:.2f} %" for name, seconds in payload["causes"].get("slow-down", ())]
-        lines += row("slow by", "; ".join(parts) or "nothing: same paths, no port asleep")
+        lines += row("slow by", _slow_by(payload))
         if "relative_bandwidth_after" in payload:
             lines += row(
                 "network",
+                f"{payload['rerouted_pairs']:,} of {count(payload['sending_pairs'], 'pair')} rerouted; "
                 f"{100 * payload['relative_bandwidth_before']:.0f} % of one ideal switch's bandwidth -> "
-                f"{100 * payload['relative_bandwidth_after']:.0f} %; switches add "
+                f"{100 * payload['relative_bandwidth_after']:.0f} % (max-min fair); switches add "
                 f"{payload['latency_seconds_before'] * 1e6:.2f} us to a message -> "
                 f"{payload['latency_seconds_after'] * 1e6:.2f} us",
             )
@@ -586,6 +588,17 @@ def forecast_lines(payload: Mapping[str, Any]) -> list[str]:
     )
 
 
+def _slow_by(payload: Mapping[str, Any]) -> str:
+    """Return the parts of the slow-down, or why there are none: the paths may be others all the same."""
+    parts = payload["causes"].get("slow-down", ())
+    if parts:
+        return "; ".join(f"{name} {100 * seconds / payload['seconds_base']:.2f} %" for name, seconds in parts)
+    asleep = "sleeping ports delay nothing" if payload["ports"] else "no port asleep"
+    if moved := payload.get("rerouted_pairs"):
+        return f"nothing: other paths of {moved:,} of {count(payload['sending_pairs'], 'pair')} are no slower; {asleep}"
+    return f"nothing: same paths, {asleep}"
+
+
 def watts_unknown(payload: Mapping[str, Any]) -> str:
     """Return whose watts nobody knows and how they are given, "" if all are known."""
     models = ", ".join(payload["power_unknown"])
@@ -629,16 +642,18 @@ def _energy_lines(payload: Mapping[str, Any]) -> list[str]:
 
 
 def _sleep_lines(payload: Mapping[str, Any]) -> list[str]:
-    """Return the cost of EEE, and the host ports at which it pays."""
+    """Return the cost of EEE, and the host ports at which it pays: each by itself, unlike in a replay."""
     lines = row(
         "eee",
         f"mean gap {payload['idle_seconds'] * 1e6:.1f} us, {payload['overhead_seconds'] * 1e6:.2f} us per "
-        f"message and link",
+        f"message and link (closed form)",
     )
     verdicts = [port["verdict"] for port in payload["ports"]]
     words = {"on": "sleep", "lengthen": "sleep, with a longer time-out,", "off": "no sleep"}
     said = [f"{word} at {verdicts.count(verdict)}" for verdict, word in words.items() if verdict in verdicts]
     first = f" host ports; {payload['ports'][0]['host']}: {payload['ports'][0]['reason']}"
+    if replayed := payload["trace"] or payload["orders"]:
+        first += f"; replayed, all ports cost the run {100 * replayed['sleep_seconds'] / payload['seconds_base']:.2f} %"
     lines += row("ports", "; ".join(said) + first)
     return lines
 
