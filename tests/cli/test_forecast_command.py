@@ -103,6 +103,26 @@ def test_all_that_is_wrong_with_a_trace_is_told_at_once(tmp_path, build, run):
     assert run("predict", build, "--trace", trace)[0] == 2
 
 
+def test_a_host_computes_for_one_time_in_a_step(tmp_path, build, run):
+    """Two times that differ are a finding; neither is taken. The same time twice is read once."""
+    trace, head = tmp_path / "run.csv", "step,source,destination,bytes,compute_seconds\n"
+    trace.write_text(head + "0,h0,h1,1000,0.25\n0,h0,h2,1000,0.5\n0,h1,,,0.75\n")
+    status, _, err = run("predict", build, "--trace", trace)
+    assert status == 2
+    (line,) = [each for each in err.splitlines() if each.startswith(f"{trace}:")]
+    assert line == f"{trace}:3  compute_seconds: expected 0.25, as another row of step 0 and h0 says, actual '0.5'"
+    trace.write_text(head + "0,h0,h1,1000,0.25\n0,h0,h2,1000,0.250\n0,h1,,,0.75\n")
+    status, out, _ = run("predict", build, "--trace", trace, "--json")
+    assert (status, json.loads(out)["seconds_base"]) == (0, pytest.approx(0.75, rel=1e-3))
+
+
+def test_traffic_without_its_duration_names_the_option_that_gives_it(tmp_path, build, run):
+    (tmp_path / "m.csv").write_text("source,destination,bytes,messages\nh0,h1,1000,1\n")
+    status, _, err = run("predict", build, "--traffic", tmp_path / "m.csv")
+    assert status == 2
+    assert "expected how long it took (a line '# seconds: N', or --seconds), actual nothing said" in err
+
+
 @pytest.mark.slow
 def test_links_that_change_speed_would_lose_what_comes_while_they_are_away(tmp_path, build, run):
     settings, pattern = tmp_path / "s.json", "pattern:all-to-all"

@@ -282,7 +282,7 @@ def _checked_seconds(traffic: Traffic) -> float:
     inside, seconds = traffic.communication_seconds, traffic.seconds
     findings = []
     if seconds is None:
-        findings.append(Finding("traffic", "how long it took (a line '# seconds: N')", "nothing said"))
+        findings.append(Finding("traffic", "how long it took (a line '# seconds: N', or --seconds)", "nothing said"))
     elif not LEAST_SECONDS <= seconds <= MOST_SECONDS:
         expected = f"a run of {LEAST_SECONDS:g} to {MOST_SECONDS:g} seconds"
         findings.append(Finding("traffic: seconds", expected, f"{seconds:g} (another unit?)"))

@@ -33,7 +33,8 @@ def read_messages(path: Path, fabric: Fabric, placement: str = "") -> tuple[Prog
     those of a matrix.
 
     In every step, counted from 0, a host computes, sends its messages of the step, and waits for those to it. A row
-    without a destination says only how long its source computes before it sends. ``# seconds: N`` says how long the
+    without a destination says only how long its source computes before it sends. Rows of one step and host that say so
+    twice say the same. ``# seconds: N`` says how long the
     run took with all links awake. Raises InputError with all findings, also for messages between networks.
     """
     lines = read_text(path, EXPECTED).splitlines()
@@ -59,7 +60,10 @@ def read_messages(path: Path, fabric: Fabric, placement: str = "") -> tuple[Prog
             if host is None and (name or name is source):
                 findings.append(Finding(where, "a host of the fabric", shown(name)))
         if compute and a is not None:
-            computed[int(step), a] = number_in(f"{where}  compute_seconds", compute, findings)
+            value = number_in(f"{where}  compute_seconds", compute, findings)
+            if computed.setdefault((int(step), a), value) != value:
+                expected = f"{computed[int(step), a]:g}, as another row of step {step} and {source} says"
+                findings.append(Finding(f"{where}  compute_seconds", expected, shown(compute)))
         if destination:
             amount = number_in(f"{where}  bytes", size, findings)
             if a is not None and b is not None and a != b:
