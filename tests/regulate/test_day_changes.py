@@ -8,10 +8,11 @@ import pytest
 from fabrics import ROOT, make_fabric
 from tagloom.errors import PlanError
 from tagloom.pipeline.timetabling import planner
+from tagloom.read.timetable_file import format_timetable, read_timetable
 from tagloom.records.timetable import History
 from tagloom.regulate.day import BYTES_PER_SECOND, TimetableOptions, lead_seconds, timetable
-from tagloom.regulate.day_changes import EARLY, LATE, NONE, VIA, ChangeRule
-from tagloom.regulate.day_figures import names_of, times_of, to_json
+from tagloom.regulate.day_changes import EARLY, LATE, NONE, VIA, Change, ChangeRule
+from tagloom.regulate.day_figures import files_of, names_of, times_of, to_json
 from tagloom.regulate.settings_file import settings_routes
 from tagloom.route import own_routes
 from thinned import few
@@ -128,3 +129,44 @@ def test_a_change_that_overloads_a_channel_half_way_is_not_held_to_be_good():
         changes = made.changes(day, modes)
         assert [(c.t, c.before, c.after, c.worst) for c in changes] == [(0, 2, 1, 0.0), (1, 1, 2, worst)]
         assert [made.holds(c, load) for c in changes] == [True, holds]
+
+
+@pytest.mark.parametrize(
+    ("modes", "times", "dwell"),
+    [
+        ({32: EARLY, 56: VIA, 88: LATE}, ["07:58", "13:58", "14:11", "22:00"], 780),
+        ({32: EARLY, 56: VIA, 57: LATE, 88: LATE}, ["07:58", "13:58", "14:00", "14:15", "22:00"], 120),
+        ({0: VIA, 48: LATE}, ["00:11", "12:00", "23:58"], 780),
+    ],
+)
+def test_every_timetable_written_is_accepted_and_explains_its_dwell_time(modes, times, dwell, tmp_path):
+    """By everything on, the new settings wait for the dwell time; where the next change is too near, the file says."""
+    history = replace(a_day(RING, 1, 96), rate=np.zeros((96, 4, 4), np.float32))
+    options = TimetableOptions(3, HEADROOM)
+    work = planner(RING, ROOT / "templates")
+    day = timetable(RING, a_day(RING, 1, 2), work, options, lambda *_: None, lambda: 0.0)
+    other = replace(day.candidates[1], settings=replace(day.candidates[1].settings, remarks=("another",)))
+    starts, setting = sorted(modes), np.zeros(96, np.int64)
+    for n, t in enumerate(starts):
+        setting[t:] = 1 + n % 2
+    setting[: starts[0]] = setting[-1]
+    changes = [Change(t, int(setting[t - 1]), int(setting[t]), modes[t], 0.0) for t in starts]
+    schedule = replace(day.schedules[-1], setting=setting, changes=len(changes))
+    day = replace(day, history=history, candidates=(*day.candidates[:2], other), changes=tuple(changes))
+    for name, text in files_of(RING, day, options, schedule, "UTC", "t", format_timetable).items():
+        (tmp_path / name).write_text(text)
+    table = read_timetable(tmp_path / "t.yml")
+    assert table.dwell_seconds == dwell
+    assert sorted("{1:0>2}:{0:0>2}".format(*rule.when.split()) for rule in table.rules) == times
+    said = "# dwell_seconds: --dwell 900 s, less 120 s: links that come up begin that much before their interval"
+    assert (tmp_path / "t.yml").read_text().startswith(said + ("" if dwell == 780 else "; of two of these rules"))
+
+
+def test_settings_that_could_not_carry_an_interval_more_are_left_before_it_by_everything_on():
+    """Setting 1 would fill channels to 134 % in interval 1, if the clock were an interval late: no change is made."""
+    history = replace(a_day(RING, 1, 2), seconds=np.full(2, 12 * HOUR))
+    load = np.array([[10.0, 40.0], [20.0, 134.0], [20.0, 20.0]])
+    gains = np.ones((3, 3), np.bool_)
+    for most, mode in ((100.0, NONE), (140.0, EARLY)):
+        modes = ChangeRule(history, 50.0, 120.0, lambda *_: 0.0, most).modes(load, gains, list("abc"))
+        assert modes[1][[1, 2, 0], [2, 1, 2]].tolist() == [mode, LATE, LATE]

@@ -240,7 +240,7 @@ class _Search:
         self.regular = history.known & (busiest <= self.limit)  # settings are sought for these, and may carry others
         self._seen: set[bytes] = set()
         self._shares: dict[tuple[Candidate, int], NDArray[np.float64]] = {}
-        self._rule = ChangeRule(history, self.limit, lead_seconds(fabric, options), self._meanwhile)
+        self._rule = ChangeRule(history, self.limit, lead_seconds(fabric, options), self._meanwhile, BYTES_PER_SECOND)
         self._passable: dict[tuple[Candidate, Candidate], bool] = {}
 
     def _watts(self, link: int, mbps: int) -> float:

@@ -37,13 +37,21 @@ class ChangeRule:
 
     Each host moves at its own moment, so meanwhile a channel carries at most what each host sends over it before or
     after, whichever is more. That must be within `limit`, unless one of the two settings exceeds it by itself in the
-    same interval. An early change is under way in the `seconds` before its interval, a late one in those after.
+    same interval. An early change is under way in the `seconds` before its interval, a late one in those after. Where a
+    change is a whole interval late, the former settings carry no channel's `most`: else they give way to everything on
+    an interval before.
     """
 
     def __init__(
-        self, history: History, limit: float, seconds: float, excess: Callable[[int, int, int], float]
+        self,
+        history: History,
+        limit: float,
+        seconds: float,
+        excess: Callable[[int, int, int], float],
+        most: float = np.inf,
     ) -> None:
         """Keep `excess(one, other, t)`: the bytes per second of the busiest channel while hosts move in interval t."""
+        self._most = most
         self._limit, self._known, self._excess = limit, history.known, excess
         ends = history.start_seconds + history.seconds
         span = float(history.seconds.sum())
@@ -84,7 +92,11 @@ class ChangeRule:
             if one in index and other in index:
                 can[mode][t, index[one], index[other]] = False
         order = [can[LATE] & roomy[:, :, None], can[EARLY], can[LATE], can[VIA]]
-        return np.select(order, [LATE, EARLY, LATE, VIA], NONE).astype(np.int8)
+        found = np.select(order, [LATE, EARLY, LATE, VIA], NONE).astype(np.int8)
+        full = self._most * ROUNDING < busiest.T
+        full[:, 0] = False  # nothing carries more than everything on
+        found[full] = NONE
+        return found
 
     def changes(self, schedule: Schedule, modes: NDArray[np.int8]) -> list[Change]:
         """Return a schedule's changes, each with its worst load."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from tagloom.regulate.day_changes import EARLY, VIA
 from tagloom.regulate.settings_file import to_json as settings_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from tagloom.records.fabric import Fabric
     from tagloom.records.timetable import Schedule
@@ -81,6 +82,9 @@ def to_json(fabric: Fabric, day: Day, options: TimetableOptions, schedule: Sched
         "max_channel_share_in_changes": round(
             max((change.worst for change in day.changes), default=0.0) / BYTES_PER_SECOND, 6
         ),
+        "max_channel_share_if_late": round(
+            max((float(day.candidates[c.before].busiest[c.t]) for c in day.changes), default=0.0) / BYTES_PER_SECOND, 6
+        ),
         "toggle_seconds": longest_toggle(fabric, options),
         "lost_bytes": 0,  # paths move away before a link is shut, and back after it is up
         "exact": schedule.exact,
@@ -92,6 +96,17 @@ def to_json(fabric: Fabric, day: Day, options: TimetableOptions, schedule: Sched
         payload["by_settings"] = [row | dict.fromkeys(("saving_percent", "kept_percent", "joules")) for row in rows]
         payload["settings"] = [each | {"watts": None} for each in settings]
     return payload
+
+
+def _why_dwell(dwell: float, day: Day, options: TimetableOptions) -> str:
+    """Return a comment that explains where a file's dwell time is not the one asked for, "" where it is."""
+    if dwell == options.dwell_seconds:
+        return ""
+    lead = lead_seconds(day.candidates[0].fabric, options)
+    why = f"less {lead:g} s: links that come up begin that much before their interval"
+    if dwell != _dwell_seconds(day, options):
+        why += "; of two of these rules the second comes sooner still"
+    return f"# dwell_seconds: --dwell {options.dwell_seconds:g} s, {why}\n"
 
 
 def percent(part: float, whole: float) -> float:
@@ -109,18 +124,35 @@ def times_of(day: Day, schedule: Schedule, options: TimetableOptions) -> list[tu
     """Return when each settings begin, as ``HH:MM`` local time.
 
     A change begins with its interval if the former settings carry that too, else early enough to be over by then; if
-    neither settings carry the traffic of both intervals, everything comes on before, and the new settings follow.
+    neither settings carry the traffic of both intervals, everything comes on before, and the new settings follow after
+    the dwell time, or at the interval's start where the change after that would come too soon.
     """
     names, setting = names_of(schedule), schedule.setting
     starts = [int(start // 60) for start in day.history.start_seconds]
     rows = [] if schedule.changes else [(starts[0] % DAY_MINUTES, names[int(setting[0])])]
     lead = int(lead_seconds(day.candidates[0].fabric, options) // 60)
-    for change in day.changes:
-        minute = starts[change.t]
+    dwell = math.ceil(_dwell_seconds(day, options) / 60)
+    changes = [(starts[c.t] - lead * (c.mode in {EARLY, VIA}), c) for c in day.changes]
+    for n, (minute, change) in enumerate(changes):
         if change.mode == VIA:
-            rows.append(((minute - lead) % DAY_MINUTES, ALL_ON))
-        rows.append(((minute - lead * (change.mode == EARLY)) % DAY_MINUTES, names[change.after]))
+            rows.append((minute % DAY_MINUTES, ALL_ON))
+            until = changes[(n + 1) % len(changes)][0]
+            apart = (until - minute) % DAY_MINUTES or DAY_MINUTES
+            minute += max(lead, dwell) if apart >= 2 * max(lead, dwell) else lead  # noqa: PLW2901 - the change's second
+        rows.append((minute % DAY_MINUTES, names[change.after]))
     return [(clock_text(minute), name) for minute, name in sorted(rows)]
+
+
+def _dwell_seconds(day: Day, options: TimetableOptions) -> float:
+    """Return how long settings last at least where links that come on begin early: the dwell time less their lead."""
+    return max(0.0, options.dwell_seconds - lead_seconds(day.candidates[0].fabric, options))
+
+
+def _least_apart_seconds(times: Sequence[tuple[str, str]]) -> float:
+    """Return the least time between two rules of a day that repeats."""
+    minutes = [int(at[:2]) * 60 + int(at[3:]) for at, _ in times]
+    after = [*minutes[1:], minutes[0] + DAY_MINUTES]
+    return 60.0 * min(b - a for a, b in zip(minutes, after, strict=True))
 
 
 def files_of(
@@ -136,14 +168,13 @@ def files_of(
     names = names_of(schedule)
     file_of = {ALL_ON: ALL_ON} | {name: f"{stem}.{name}.json" for k, name in names.items() if k}
     rules = []
-    for at, name in times_of(day, schedule, options):
+    times = times_of(day, schedule, options)
+    for at, name in times:
         hour, minute = (int(part) for part in at.split(":"))
         rules.append(Rule(f"{minute} {hour} * * *", file_of[name]))
-    dwell = options.dwell_seconds - lead_seconds(
-        day.candidates[0].fabric, options
-    )  # links that come on begin earlier by this much
-    table = Timetable(tuple(rules), timezone, max(0.0, dwell), options.changes_a_day)
-    found = {f"{stem}.yml": text_of(table)}
+    dwell = min(_dwell_seconds(day, options), _least_apart_seconds(times))
+    table = Timetable(tuple(rules), timezone, dwell, options.changes_a_day)
+    found = {f"{stem}.yml": _why_dwell(dwell, day, options) + text_of(table)}
     for k, name in names.items():
         if k:
             said = (f"for {name} of {stem}.yml",)

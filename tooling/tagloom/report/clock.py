@@ -65,7 +65,12 @@ def day_lines(payload: Mapping[str, Any]) -> list[str]:
             "al. 2011, table 6), charged; no bytes lost: paths move first",
         ),
         *(
-            row("", f"a channel is busy to {100 * payload['max_channel_share_in_changes']:.0f} % at most meanwhile")
+            [
+                *row(
+                    "", f"a channel is busy to {100 * payload['max_channel_share_in_changes']:.0f} % at most meanwhile"
+                ),
+                *row("", f"to {100 * payload['max_channel_share_if_late']:.0f} % if a change is one interval late"),
+            ]
             if payload["changes"]
             else ()
         ),
