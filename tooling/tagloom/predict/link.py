@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 LONGEST = 200_000  # frame times; a longer drain is cut off, at loads that leave no sleep to be wrong about
 BURSTS = 10, 100  # frames in one burst, of the range for traffic whose bursts nobody knows: 15 and 150 kB
-MOST_FRAMES = 10_000
+MOST_FRAMES = 10_000  # in one burst that is asked for: 15 MB of full frames
 EVEN_FRAMES = 1000  # followed
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(8)
 
