@@ -45,7 +45,7 @@ def test_run_time_and_watts_are_scored_inside_and_outside_their_intervals(site, 
     rows = {row["quantity"]: row for row in bad["by_quantity"]}
     assert rows["watts_after"]["mean_error_percent"] == pytest.approx(20.0)
     assert (rows["watts_after"]["coverage_percent"], rows["seconds_predicted"]["coverage_percent"]) == (0.0, 50.0)
-    assert [row["count"] for row in bad["over_time"]] == [2, 1]
+    assert sum(row["count"] for row in bad["over_time"]) == 3
     assert answer("score", "--store", store, "--measured", tmp_path / "m.csv")[1]["scored"] == 3  # not twice
     assert answer("score", "--store", store, "--tolerance", "30")[0] == 1  # the interval still says no
 
@@ -112,11 +112,48 @@ def test_a_measurement_stands_beside_the_last_forecast_before_it(answer, tmp_pat
     status, page = answer("score", "--store", tmp_path / "f.db", "--measured", tmp_path / "m.csv")
     assert (status, [score["forecast_number"] for score in page["scores"]]) == (0, [1, 2])
     assert [row["day"] for row in page["over_time"]] == ["1970-01-01", "1972-09-27"]
-    assert sorted((m["quantity"], m["at"]) for m in page["left_over"] if m["at"]) == [
+    assert sorted((m["quantity"], m["at"]) for m in page["left_over"] if m["quantity"] != "speed") == [
         ("watts_after", 900.0),
         ("watts_after", 2500.0),
     ]
-    assert [m["quantity"] for m in page["left_over"] if m["at"] is None] == ["speed"]
+    assert "speed" in {m["quantity"] for m in page["left_over"]}
+
+
+def test_a_forecast_that_says_anything_may_happen_has_no_skill(answer, run, tmp_path):
+    """Inside its interval, as everything is: Winkler's score says what that is worth: less than 'nothing changes'."""
+    honest, gamed = ((100.5, 102.0), (100.0, 114_128.13))
+    for name, (low, high), status, skill in (
+        ("honest", honest, 0, 1 - 1.5 / 20),
+        ("gamed", gamed, 1, 1 - 14_028.13 / 20 - 100_000 / 20),
+    ):
+        with closing(Forecasts(tmp_path / f"{name}.db", new=True)) as file:
+            said = {"seconds_base": Quantity(100.0), "seconds_predicted": Quantity(100.99, low, high)}
+            file.keep(1000.0, "a", "build", said)
+        (tmp_path / "m.csv").write_text("quantity,value,at\nseconds_predicted,101,1500\n")
+        words = ("score", "--store", tmp_path / f"{name}.db", "--measured", tmp_path / "m.csv")
+        found, page = answer(*words)
+        assert (found, page["good"], page["scored"]) == (status, 1, 1)
+        (row,) = page["by_quantity"]
+        assert (row["coverage_percent"], row["mean_width"]) == (100.0, pytest.approx(high - low))
+        assert row["mean_interval_score"] == pytest.approx(high - low)
+        assert (row["skill"], row["worse_than_unchanged"]) == (pytest.approx(skill), bool(status))
+        assert ("no skill  seconds_predicted: " in run(*words)[1]) == bool(status)
+    (tmp_path / "out.csv").write_text("quantity,value,at\nseconds_predicted,103,1600\n")
+    status, page = answer("score", "--store", tmp_path / "honest.db", "--measured", tmp_path / "out.csv")
+    assert [score["interval_score"] for score in page["scores"]] == [pytest.approx(1.5), pytest.approx(1.5 + 20 * 1.0)]
+    assert (status, page["by_quantity"][0]["skill"]) == (1, pytest.approx(1 - 23 / 80))
+
+
+def test_a_forecast_made_after_the_measurement_does_not_count(answer, tmp_path, clock):
+    """Without a time a measurement is as old as its first mention, however often it is given."""
+    store = tmp_path / "f.db"
+    with closing(Forecasts(store, new=True)) as file:
+        file.keep(clock() - 50, "a", "build", {"watts_after": Quantity(90.0)})
+    words = ("score", "--store", store, "--measured", "watts_after=100")
+    assert [score["forecast"] for score in answer(*words)[1]["scores"]] == [90.0]
+    with closing(Forecasts(store, new=False)) as file:
+        file.keep(clock() + 50, "a", "build", {"watts_after": Quantity(100.0)})
+    assert [score["forecast"] for score in answer(*words)[1]["scores"]] == [90.0]
 
 
 def test_without_store_the_forecast_is_kept_beside_the_build(site, answer):

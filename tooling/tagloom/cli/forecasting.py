@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -154,11 +155,15 @@ def _score(args: argparse.Namespace, screen: Screen) -> int:
                 where, expected = f"--measured {each.quantity}", f"a quantity forecast: {known}"
                 all_found.findings.append(Finding(where, expected, "another"))
         all_found.end()
-        file.measure(fresh)
+        told = {(m.quantity, m.value, m.origin, m.fabric) for m in file.measured()}
+        now = time.time()  # without a time, a measurement is as old as its first mention: later forecasts know it
+        news = [m for m in fresh if m.at is not None or (m.quantity, m.value, m.origin, m.fabric) not in told]
+        file.measure([m if m.at is not None else replace(m, at=now) for m in news])
         payload = score_payload(*score(kept, file.measured(), args.tolerance), len(kept), args.tolerance)
     screen.say(*score_lines(payload))
     screen.answer(payload)
-    return GOOD if payload["scored"] and payload["good"] == payload["scored"] else NO
+    skilled = not any(each["worse_than_unchanged"] for each in payload["by_quantity"])
+    return GOOD if payload["scored"] and payload["good"] == payload["scored"] and skilled else NO
 
 
 def _fit(args: argparse.Namespace, screen: Screen) -> int:

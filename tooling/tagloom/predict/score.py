@@ -19,6 +19,18 @@ if TYPE_CHECKING:
 
 DERIVED = {"joules": "watts_after times seconds_predicted", "slowdown_percent": "", "saving_percent": ""}
 OUT_BPS = "out_bps"
+MISSED = 0.1  # of the measured values lie outside an interval as it should be: it holds nine in ten
+BEFORE = {
+    "seconds_predicted": "seconds_base",
+    "watts_after": "watts_before",
+    "joules": "joules_before",
+    "communication_seconds_after": "communication_seconds_before",
+    "relative_bandwidth_after": "relative_bandwidth_before",
+    "latency_seconds_after": "latency_seconds_before",
+    "cost_after": "cost_before",
+    "co2_kg_after": "co2_kg_before",
+}  # the quantity that is forecast if nothing changes
+CHANGES = ("slowdown_percent", "saving_percent", "saved_watts")  # 0 if nothing changes
 CARRIED = "payload bytes of the traffic over its seconds; counters count frames' headers too"
 
 
@@ -61,16 +73,19 @@ def score(
 ) -> tuple[list[Score], list[Measured]]:
     """Return the scores in the order of their times, and the measurements left over.
 
-    Each measurement is compared with the last forecast of its quantity made before it. Without a time it is compared
-    with the last forecast of all, without a fabric with that of any fabric. A measurement is left over if it is older
-    than all forecasts or its quantity was never forecast.
+    Each measurement is compared with the last forecast of its quantity made before it, without a fabric with that of
+    any fabric. A measurement is left over if it is older than all forecasts, or nobody knows when it was made, or its
+    quantity was never forecast.
     """
     scores, left = list[Score](), list[Measured]()
     for m in measured:
         fitting = [
             f
             for f in forecasts
-            if m.quantity in f.quantities and (not m.fabric or m.fabric == f.fabric) and (m.at is None or f.at <= m.at)
+            if m.quantity in f.quantities
+            and (not m.fabric or m.fabric == f.fabric)
+            and m.at is not None
+            and f.at <= m.at
         ]
         if not fitting:
             left.append(m)
@@ -80,9 +95,46 @@ def score(
         error = 100.0 * (q.value - m.value) / m.value if m.value else (0.0 if q.value == m.value else None)
         inside = q.low <= m.value <= q.high if q.low is not None and q.high is not None else None
         good = inside if inside is not None else error is not None and abs(error) <= tolerance_percent
-        given = (q.value, m.value, m.at, m.origin, error, q.low, q.high, inside, good)
+        given = (q.value, m.value, m.at, m.origin, error, q.low, q.high, inside, good, *_winkler(q, m, last))
         scores.append(Score(m.quantity, unit_of(m.quantity), last.number, *given))
     return sorted(scores, key=lambda s: (s.at or 0.0, s.quantity)), left
+
+
+def _winkler(q: Quantity, m: Measured, forecast: KeptForecast) -> tuple[float | None, float | None, float | None]:
+    """Return the interval's width and score, and the score of the forecast that nothing changes (Winkler 1972)."""
+    low, high = (q.value, q.value) if q.low is None and q.high is None else (q.low, q.high)
+    own = None if low is None or high is None else interval_score(low, high, m.value)
+    width = None if q.low is None or q.high is None else q.high - q.low
+    same = forecast.quantities.get(BEFORE.get(m.quantity, ""))
+    before = 0.0 if m.quantity in CHANGES else same.value if same is not None else None
+    return width, own, None if before is None else interval_score(before, before, m.value)
+
+
+def interval_score(low: float, high: float, value: float) -> float:
+    """Return Winkler's score of an interval that is to hold nine in ten, the less the better.
+
+    >>> interval_score(10.0, 12.0, 11.0), interval_score(10.0, 12.0, 13.0)
+    (2.0, 22.0)
+    """
+    return high - low + 2.0 / MISSED * max(low - value, value - high, 0.0)
+
+
+def _skill(rows: Sequence[Score]) -> dict[str, Any]:
+    """Return the mean width and interval score, and the skill: 1 less the score over that of "nothing changes"."""
+    widths = [row.width for row in rows if row.width is not None]
+    scored = [row.interval_score for row in rows if row.interval_score is not None]
+    both = [
+        (row.interval_score, row.unchanged_score)
+        for row in rows
+        if row.interval_score is not None and row.unchanged_score is not None
+    ]
+    own, unchanged = (sum(each) for each in zip(*both, strict=True)) if both else (0.0, 0.0)
+    return {
+        "mean_width": sum(widths) / len(widths) if widths else None,
+        "mean_interval_score": sum(scored) / len(scored) if scored else None,
+        "skill": 1.0 - own / unchanged if unchanged else None,
+        "worse_than_unchanged": own > unchanged,
+    }
 
 
 def score_payload(
@@ -102,7 +154,8 @@ def score_payload(
         "good": sum(each.good for each in scores),
         "tolerance_percent": tolerance,
         "by_quantity": [
-            {"quantity": name, "unit": rows[0].unit, **_sum_up(rows)} for name, rows in by_quantity.items()
+            {"quantity": name, "unit": rows[0].unit, **_sum_up(rows), **_skill(rows)}
+            for name, rows in by_quantity.items()
         ],
         "over_time": [{"day": day, **_sum_up(rows)} for day, rows in sorted(by_day.items())],
         "scores": [each.to_json() for each in scores],

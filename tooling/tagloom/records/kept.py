@@ -49,6 +49,11 @@ class Score:
 
     `inside` tells whether the measured value lies in the forecast's interval, None if there is none. `good` is
     `inside`, or, without an interval, whether the error is within the requested tolerance.
+
+    width            of the interval, None if an end is open or there is none
+    interval_score   Winkler's, for intervals that hold nine in ten: the width, and twenty times what the measured value
+                     is outside; without an interval that of the number alone, None if an end is open
+    unchanged_score  the same of the forecast that nothing changes, None if the quantity has no value before
     """
 
     quantity: str
@@ -63,6 +68,9 @@ class Score:
     high: float | None
     inside: bool | None
     good: bool
+    width: float | None = None
+    interval_score: float | None = None
+    unchanged_score: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the score with the keys of the command line."""

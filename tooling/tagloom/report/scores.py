@@ -25,10 +25,15 @@ def score_lines(payload: Mapping[str, Any]) -> list[str]:
         f"an error up to {payload['tolerance_percent']:g} %)",
     )
     header = ("quantity", "count", "mean error", "worst", "inside")
-    lines += table(header, [(_named(each), *_cells(each)) for each in payload["by_quantity"]], (1, 2, 3, 4))
+    rows = [(_named(each), *_cells(each), *_interval_cells(each)) for each in payload["by_quantity"]]
+    lines += table((*header, "width", "score", "skill"), rows, range(1, 8))
+    for each in payload["by_quantity"]:
+        if each["worse_than_unchanged"]:
+            why = f"score {each['mean_interval_score']:.3g}; 'nothing changes' does better"
+            lines += row("no skill", f"{each['quantity']}: {why} (Winkler's interval score, the less the better)")
     if len(payload["over_time"]) > 1:
-        rows = [(each["day"] or "no time", *_cells(each)) for each in payload["over_time"]]
-        lines += ["", *table(("day (UTC)", *header[1:]), rows, (1, 2, 3, 4))]
+        days = [(each["day"] or "no time", *_cells(each)) for each in payload["over_time"]]
+        lines += ["", *table(("day (UTC)", *header[1:]), days, (1, 2, 3, 4))]
     bad = [each for each in payload["scores"] if not each["good"]]
     for each in bad[:SHOWN]:
         unit = f" {each['unit']}" if each["unit"] else ""
@@ -47,6 +52,12 @@ def score_lines(payload: Mapping[str, Any]) -> list[str]:
 
 def _named(each: Mapping[str, Any]) -> str:
     return f"{each['quantity']}, {each['unit']}" if each["unit"] else str(each["quantity"])
+
+
+def _interval_cells(each: Mapping[str, Any]) -> tuple[str, str, str]:
+    width, mean, skill = (each[key] for key in ("mean_width", "mean_interval_score", "skill"))
+    shown = ["-" if value is None else f"{value:.3g}" for value in (width, mean)]
+    return shown[0], shown[1], "-" if skill is None else f"{skill:.2f}"
 
 
 def _cells(each: Mapping[str, Any]) -> tuple[str, str, str, str]:
