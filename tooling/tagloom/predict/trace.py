@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tagloom.records.sleep import Eee
 
 CALL, FIRST, LAST = 0, 1, 2  # kinds of events
+FRAMES_UP_TO = 1_000_000  # of a run: up to here each frame is replayed by itself, beyond it messages are flows
 
 
 def awake(network: Network) -> Network:
@@ -117,12 +118,14 @@ def replay_run(
     """Return replays of a run with every link on and awake, then as forecast, without sleep and with it.
 
     One for each of `afters`, which differ in how they sleep alone. `networks` are the hosts of several networks,
-    whose runs the program joins.
+    whose runs the program joins. Messages go frame by frame, up to FRAMES_UP_TO: as flows, those of several frames wait
+    too long for each other where they share links.
     """
+    whole, program = program, in_frames(program)
     first, second = (rank_ends(network, program) for network in (before, awake(afters[0])))
     hosts = before.hosts
     steps, ranks = program.compute_seconds.shape
-    sender = np.repeat(np.arange(steps * ranks), np.diff(program.first_message)) % ranks
+    sender = np.repeat(np.arange(steps * ranks), np.diff(whole.first_message)) % ranks
 
     def of(ends: NDArray[np.float64], mine: NDArray[np.int64]) -> Replay:
         a, b, c = (float(each[mine].max(initial=0.0)) for each in (first, second, ends))
@@ -136,6 +139,27 @@ def replay_run(
         shares = tuple((asleep[:hosts] / max(float(ends.max(initial=0.0)), 1e-12)).tolist())
         found.append(replace(of(ends, np.arange(ranks)), networks=parts, asleep=(shares,)))
     return found
+
+
+def in_frames(program: Program) -> Program:
+    """Return the same program with a message for each frame, the last the shortest; unchanged if these are too many.
+
+    A link serves frames in the order in which they arrive. As a flow, a message comes at the rate that it had when its
+    first frame came to the link before; where another message joins there, it comes at less, and until its last bit the
+    links after it are taken for busier than they are.
+    """
+    frames = program.frames
+    if frames.sum() > FRAMES_UP_TO or frames.max(initial=1) == 1:
+        return program
+    volume = np.repeat(np.full(len(frames), program.frame_bytes), frames)
+    last = np.cumsum(frames) - 1
+    volume[last] = program.volume_bytes - (frames - 1) * program.frame_bytes
+    return program._replace(
+        first_message=np.concatenate([[0], np.cumsum(frames)])[program.first_message].astype(np.int64),
+        destination=np.repeat(program.destination, frames),
+        volume_bytes=volume,
+        awaited=np.repeat(program.awaited, frames) if len(program.awaited) else program.awaited,
+    )
 
 
 def replay(network: Network, program: Program) -> float:
