@@ -155,9 +155,9 @@ def _score(args: argparse.Namespace, screen: Screen) -> int:
                 where, expected = f"--measured {each.quantity}", f"a quantity forecast: {known}"
                 all_found.findings.append(Finding(where, expected, "another"))
         all_found.end()
-        told = {(m.quantity, m.value, m.origin, m.fabric) for m in file.measured()}
+        listed = {(m.quantity, m.value, m.origin, m.fabric) for m in file.measured()}
         now = time.time()  # without a time, a measurement is as old as its first mention: later forecasts know it
-        news = [m for m in fresh if m.at is not None or (m.quantity, m.value, m.origin, m.fabric) not in told]
+        news = [m for m in fresh if m.at is not None or (m.quantity, m.value, m.origin, m.fabric) not in listed]
         file.measure([m if m.at is not None else replace(m, at=now) for m in news])
         payload = score_payload(*score(kept, file.measured(), args.tolerance), len(kept), args.tolerance)
     screen.say(*score_lines(payload))
