@@ -155,6 +155,9 @@ def _introduce_host(wire: BaseConnection, access: Access) -> None:
     wire._build_ssh_client = build_and_introduce  # type: ignore[method-assign]  # noqa: SLF001 - as above
 
 
+_BEHIND = rf"(?=[ \t]{{0,8}}(?:$|{LOG_BEGINS}))"  # a prompt stands nothing, or a log line
+
+
 def _prompt_of(*names: str, brackets: bool = False) -> re.Pattern[str]:
     """Return the prompt of a switch of one of some names: ``NAME(mode)#``; `brackets`: ``<NAME>``, ``[NAME-mode]``.
 
@@ -163,11 +166,10 @@ def _prompt_of(*names: str, brackets: bool = False) -> re.Pattern[str]:
     waits for its commit or may be made: ``[*NAME]``, ``[~NAME]``; the mode has the mark.
     """
     any_of = "|".join(map(re.escape, names))
-    behind = rf"(?=[ \t]{{0,8}}(?:$|{LOG_BEGINS}))"
     if brackets:
         inside = rf"<(?:{any_of})>|\[((?:[~*](?={any_of}))?)(?:{any_of})((?:-[^\]\n]{{0,64}})?)\]"
-        return re.compile(rf"^\a{{0,4}}(?:{inside}){behind}", re.MULTILINE)
-    return re.compile(rf"^\a{{0,4}}(?:{any_of})(\([^)\n]{{0,64}}\))?[#>]{behind}", re.MULTILINE)
+        return re.compile(rf"^\a{{0,4}}(?:{inside}){_BEHIND}", re.MULTILINE)
+    return re.compile(rf"^\a{{0,4}}(?:{any_of})(\([^)\n]{{0,64}}\))?[#>]{_BEHIND}", re.MULTILINE)
 
 
 def _console_answers(said: object) -> tuple[tuple[str, str], ...]:
@@ -651,8 +653,7 @@ class SshSwitch(Session):
             self._put(typed, self._allowance())
         self._unread = ""  # what is shown from here on is the help
         self._question_mark(what)
-        behind = rf"(?=[ \t]{{0,8}}(?:$|{LOG_BEGINS}))"
-        again = re.compile(rf"^{self._any_prompt}[ \t]{{0,8}}{re.escape(typed.strip())}{behind}", re.MULTILINE)
+        again = re.compile(rf"^{self._any_prompt}[ \t]{{0,8}}{re.escape(typed.strip())}{_BEHIND}", re.MULTILINE)
         allowance, pieces = self._allowance(), []
         stop = re.compile(f"{again.pattern}|{PAGER}", re.MULTILINE)
         while True:
@@ -675,7 +676,7 @@ class SshSwitch(Session):
 
     @property
     def _any_prompt(self) -> str:
-        return self._prompt.pattern.removeprefix("^").partition("(?=")[0]
+        return self._prompt.pattern.removeprefix("^").removesuffix(_BEHIND)
 
     def startup_configuration(self) -> str | None:
         """Return the startup configuration as the switch shows it, "" where it has none or does not show it."""
