@@ -169,6 +169,7 @@ HARMLESS = [
 # Lines of which a word follows that is not known, and is hidden too; texts over several lines.
 MORE = """
 rmon event 1 log trap hunter22 description high owner ops
+rmon event 1 both hunter22 description high owner ops
 rmon event 1 log-trap community hunter22 owner ops
 rmon event 1 description null trap hunter22 owner Test300
 banner motd "the password is hunter22"

@@ -199,7 +199,7 @@ _HINTS = (
     *("priv", "md5", "sha", "securityname", "cak", "ckn", "aead", "enc", "token", "snmp", "trap", "sink", "com2sec"),
     *("radius", "tac", "proxy", "usmuser", "curl", "bearer", "basic", "echo", "printf"),
     *("pin", "puk", "otp", "identity", "/bot", "cookie", "eap", " -"),
-    *("createuser", "useradd", "usermod", "certificate", "----", "%", "$", "://"),
+    *("createuser", "useradd", "usermod", "rmon", "certificate", "----", "%", "$", "://"),
 )
 
 
