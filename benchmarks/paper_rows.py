@@ -7,8 +7,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 HERE = "`python benchmarks/papers.py`"
-UNKNOWN = "not in our notes"
-WHY_NOT = "none: what it shows is not known here"
 NOT_RUN = "-"
 Row = tuple[str, str, str, str, str]
 

@@ -22,7 +22,7 @@ WINDOW = 44  # segments: the 64 KB that Windows XP announces on fast links, whic
 LATENCY = 10e-6  # of a cable and a switch, one way
 ACK_SECONDS = 100e-6  # from a segment at the client to its acknowledgement at the server: our choice
 RTO_SECONDS = 0.3  # the least time-out of Windows XP
-REPETITIONS = 5  # as in the paper: the moments of the interruptions are drawn anew
+REPETITIONS = 5  # as in the paper, each with other moments of the interruptions
 PRODUCE, SENT, LEFT, ACK, TIMER, RESUME, UNBLOCK = range(7)
 
 

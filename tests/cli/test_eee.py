@@ -22,6 +22,11 @@ def test_one_link_is_answered_by_the_keys_of_the_contract(answer):
     assert answer(*words, "--refresh")[1]["power_relative"] >= page["power_relative"]
 
 
+def test_every_value_that_cannot_be_is_named_at_once(answer):
+    status, page = answer("eee", "--phy", "1000BASE-T", "--load", 2, "--timeout", 0, "--burst", 0)
+    assert (status, [each["where"] for each in page["findings"]]) == (2, ["--load", "--burst"])
+
+
 def test_the_times_of_a_phy_can_be_replaced(answer):
     own = answer("eee", "--phy", "10GBASE-T", "--load", 0.1, "--timeout", 0)[1]
     assert own["power_relative"] == pytest.approx(0.544894, abs=0.001)

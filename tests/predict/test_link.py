@@ -10,7 +10,7 @@ from fabrics import ROOT
 from judges.networks import row, stream
 from judges.simulate import simulate
 from tagloom.errors import InputError
-from tagloom.predict import Eee, burst, delay_seconds, evenly_spaced, load_phy, one_link
+from tagloom.predict import Eee, delay_seconds, evenly_spaced, load_phy, one_link
 from tagloom.predict.phy import phys
 from tagloom.records.forecast import LinkForecast
 
@@ -111,7 +111,7 @@ def test_the_simulation_agrees_with_the_closed_form_in_one_direction_and_in_both
 def test_bursts_sleep_more_and_wait_longer_than_frames_at_random_times():
     device = load_phy("PowerConnect-5548")
     eee = Eee(device.timeout_seconds, device.sleep_seconds, device.wake_seconds)
-    alone, ten = (burst(eee, 0.1, 1500, 1e9, frames) for frames in (1, 10))
+    alone, ten = (one_link(eee, 0.1, 1500, 1e9, frames=frames) for frames in (1, 10))
     assert alone == one_link(eee, 0.1, 1500, 1e9)
     assert ten.power_relative < 0.75 < alone.power_relative
     assert ten.mean_delay_seconds > 30e-6 > alone.mean_delay_seconds

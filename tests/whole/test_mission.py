@@ -165,7 +165,7 @@ def test_the_demo_holds(tmp_path):
     assert page["predict"]["watts_after"] < page["predict"]["watts_before"] == 412.8
     traffic = ("--traffic", ROOT / "tests" / "data" / "npb" / MATRIX, "--seconds", MATRIX_SECONDS)
     asked = terminal.answer("predict", "demo/build-saving", *traffic, "--rollout", "demo/rollout")
-    assert page["predict"] == {key: asked[key] for key in page["predict"]}, "the same forecast, whoever asks"
+    assert page["predict"] == {key: asked[key] for key in page["predict"]}, "the demo and predict give one forecast"
     assert page["predict"]["rerouted_pairs"] > 0
     assert not (tmp_path / "demo" / "rack" / "rack.json").exists(), "the rack was ended"
 

@@ -155,7 +155,7 @@ def _introduce_host(wire: BaseConnection, access: Access) -> None:
     wire._build_ssh_client = build_and_introduce  # type: ignore[method-assign]  # noqa: SLF001 - as above
 
 
-_BEHIND = rf"(?=[ \t]{{0,8}}(?:$|{LOG_BEGINS}))"  # a prompt stands nothing, or a log line
+_BEHIND = rf"(?=[ \t]{{0,8}}(?:$|{LOG_BEGINS}))"  # what stands behind a prompt: nothing, or a log line
 
 
 def _prompt_of(*names: str, brackets: bool = False) -> re.Pattern[str]:

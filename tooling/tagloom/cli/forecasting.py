@@ -224,7 +224,7 @@ def _sweep(args: argparse.Namespace, screen: Screen) -> int:
 
 
 def _eee(args: argparse.Namespace, screen: Screen) -> int:
-    from tagloom.predict import BURSTS, Eee, burst, check_link, evenly_spaced, load_phy
+    from tagloom.predict import BURSTS, Eee, check_link, evenly_spaced, load_phy, one_link
     from tagloom.report import terminal
 
     all_found = Findings()
@@ -245,14 +245,15 @@ def _eee(args: argparse.Namespace, screen: Screen) -> int:
         phy is not None and phy.together and args.both_directions,
         value("--lpi-power", args.lpi_power, "lpi_power", 0.1),
     )
-    all_found.of(lambda: check_link(eee, args.load, args.frame_bytes, phy.rate_bps if phy else 1.0))
+    frames = 1 if args.burst is None else args.burst
+    all_found.of(lambda: check_link(eee, args.load, args.frame_bytes, phy.rate_bps if phy else 1.0, frames=frames))
     all_found.end()
-    refresh = (phy.quiet_seconds, phy.refresh_seconds) if args.refresh else (0.0, 0.0)
+    quiet, refresh = (phy.quiet_seconds, phy.refresh_seconds) if args.refresh else (0.0, 0.0)
     link = (eee, args.load, args.frame_bytes, phy.rate_bps)
-    found = burst(*link, args.burst or 1, *refresh)
+    found = one_link(*link, quiet, refresh, frames)
     others = {}
     if args.burst is None:
-        others = {0: evenly_spaced(*link), 1: found} | {n: burst(*link, n, *refresh) for n in BURSTS}
+        others = {0: evenly_spaced(*link), 1: found} | {n: one_link(*link, quiet, refresh, n) for n in BURSTS}
     payload = terminal.link_payload(phy.name, eee, found, together=phy.together, both=args.both_directions)
     payload |= terminal.burst_payload(args.burst, others)
     screen.say(*terminal.link_lines(payload))

@@ -215,10 +215,13 @@ def _measure_power(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.report import measured
 
     began = time.time()
+    findings = []
     if len(args.meter) != 1:
-        raise InputError([Finding("--meter", "one (pingpong takes one for each host)", f"{len(args.meter)}")])
+        findings.append(Finding("--meter", "one (pingpong takes one for each host)", f"{len(args.meter)}"))
     if not 0 < args.seconds <= 86400:
-        raise InputError([Finding("--seconds", "above 0, at most 86400", f"{args.seconds:g}")])
+        findings.append(Finding("--seconds", "above 0, at most 86400", f"{args.seconds:g}"))
+    if findings:
+        raise InputError(findings)
     with ExitStack() as stack:
         kept = stack.enter_context(_keeping(args))
         watching = _watching(args)

@@ -18,6 +18,7 @@ from tagloom.predict.eee import (
     overhead_seconds,
     sleeping_share,
 )
+from tagloom.predict.orders import HELD
 from tagloom.predict.performance import Moved, performance, worst_ratio
 from tagloom.records.fabric import DEFAULT_SPEED_MBPS
 from tagloom.records.forecast import NO_TRAFFIC, Figure, Forecast, PortVerdict
@@ -42,7 +43,6 @@ PORT_UNDER, PORT_OVER = 0.05, 0.013  # (printed maximum - base) / ports against 
 LEAST_SECONDS, MOST_SECONDS = 1e-6, 3.2e8  # of a run: a microsecond to ten years
 MOST_MESSAGE_BYTES = 1e12  # a message of more is taken for another unit
 ASLEEP_ERROR = 0.01  # of the run, in a link's share in LPI: four times the worst of 100 runs simulated by frames
-HELD = 0.05, 0.95  # quantiles of the watts that sleep saves in random orders, as of the run time
 REPLAY_ERROR = 0.014  # of the run time: the worst of all published sets of runs in benchmarks/results/eee-errors.md
 
 
@@ -364,7 +364,7 @@ def _asleep_time(
     saved = [(1.0 - eee.lpi_power) * w for w in watts]
     share, free = sleep.share[:hosts], 1.0 - sleep.busy[:hosts] / seconds
     gap = float(sleep.gap[slowest]) if sent else 0.0
-    slept: list[float] = []
+    slept: list[float | None] = [None] * hosts
     if replayed is not None and replayed.asleep and eee.together:  # else the two directions sleep apart
         slept = np.median(np.array(replayed.asleep), axis=0).tolist()
     figures = {
@@ -375,7 +375,7 @@ def _asleep_time(
             0.0, float(sleep.most[slowest]) if sent else 0.0,
         ),
         "eee_saved_watts": _watts_asleep(np.array(saved), share, free, eee.lpi_power, replayed),
-        "ports": tuple(_verdict(after, h, eee, sleep, seconds, slept and slept[h]) for h in ports),
+        "ports": tuple(_verdict(after, h, eee, sleep, seconds, slept[h]) for h in ports),
     }  # fmt: skip
     source = (
         f"T + sum of n f(I) over the path, {where} asleep, Miwa et al. 2013, eq. 1-2 (low: no gap outlasts the "
@@ -509,12 +509,10 @@ def _port_watts(fabric: Fabric, host: int, power: Mapping[str, PortWatts] | None
     return port_watts(model, DEFAULT_SPEED_MBPS, power) if platforms.load(model).eee else 0.0
 
 
-def _verdict(
-    fabric: Fabric, host: int, eee: Eee, sleep: _Sleep, seconds: float, slept: float | list[float]
-) -> PortVerdict:
+def _verdict(fabric: Fabric, host: int, eee: Eee, sleep: _Sleep, seconds: float, slept: float | None) -> PortVerdict:
     """Return whether a host's port should sleep, from the wait of all its messages and its share of sleep.
 
-    `slept` is that share where messages were replayed, else [].
+    `slept` is that share where messages were replayed, else None.
     """
     there = [host] if eee.together else [host, host + len(fabric.hosts)]
 
@@ -527,7 +525,7 @@ def _verdict(
         return float(sum(waits)) / seconds, float(np.mean(shares))
 
     slowdown, share = cost(eee)
-    share = share if isinstance(slept, list) else slept
+    share = share if slept is None else slept
     name, model = fabric.hosts[host].name, fabric.switches[fabric.hosts[host].switch].model
     timeout = eee.timeout_seconds
     if not platforms.load(model).eee:

@@ -24,9 +24,18 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(8)
 
 
 def one_link(
-    eee: Eee, load: float, frame_bytes: float, rate_bps: float, quiet_seconds: float = 0.0, refresh_seconds: float = 0.0
+    eee: Eee,
+    load: float,
+    frame_bytes: float,
+    rate_bps: float,
+    quiet_seconds: float = 0.0,
+    refresh_seconds: float = 0.0,
+    frames: int = 1,
 ) -> LinkForecast:
     """Return the exact forecast of one direction of a link with Poisson arrivals of frames of one size.
+
+    Or of bursts of `frames`, which follow one another at the link's rate. A burst is a long frame: its frames come as
+    fast as they leave, so that each waits as long as the first.
 
     After its last frame a port waits H. If still idle it takes Ts to fall asleep, which cannot be interrupted. It stays
     in LPI until a frame comes, and wakes for Tw. With x = lambda Ts, a = exp(-x), b = lambda Tw, h = exp(lambda H) - 1,
@@ -36,8 +45,8 @@ def one_link(
     carry this load. Transitions draw full power; quiet and refresh seconds, if given, charge the refresh signals in
     LPI. Raises InputError with every invalid value.
     """
-    check_link(eee, load, frame_bytes, rate_bps, quiet_seconds, refresh_seconds)
-    service = 8.0 * frame_bytes / rate_bps
+    check_link(eee, load, frame_bytes, rate_bps, quiet_seconds, refresh_seconds, frames)
+    service = 8.0 * frames * frame_bytes / rate_bps
     arrivals = load / service
     both = 2 if eee.together else 1  # Poisson streams that can end an idle time
     ts, tw = eee.sleep_seconds, eee.wake_seconds
@@ -61,27 +70,6 @@ def one_link(
         mean_delay_seconds=load * service / (2 * (1.0 - load)) + sleeps * both * queued / (1.0 - load),
         wakes_per_second=sleeps * both * arrivals,
     )
-
-
-def burst(
-    eee: Eee,
-    load: float,
-    frame_bytes: float,
-    rate_bps: float,
-    frames: int,
-    quiet_seconds: float = 0.0,
-    refresh_seconds: float = 0.0,
-) -> LinkForecast:
-    """Return the forecast of a link with Poisson arrivals of bursts of `frames`, which follow one another at its rate.
-
-    A burst is a long frame: its frames come as fast as they leave, so that each waits as long as the first. Raises
-    InputError with every invalid value.
-    """
-    check_link(eee, load, frame_bytes, rate_bps, quiet_seconds, refresh_seconds)
-    if not 1 <= frames <= MOST_FRAMES:
-        raise InputError([Finding("--burst", f"frames from 1 to {MOST_FRAMES:,}", f"{frames}")])
-    # The closed form takes one size of frames only, of any length: a longer frame is as one of a slower link.
-    return one_link(eee, load, frame_bytes, rate_bps / frames, quiet_seconds, refresh_seconds)
 
 
 def evenly_spaced(eee: Eee, load: float, frame_bytes: float, rate_bps: float) -> LinkForecast:
@@ -109,6 +97,7 @@ def check_link(
     rate_bps: float,
     quiet_seconds: float = 0.0,
     refresh_seconds: float = 0.0,
+    frames: int = 1,
 ) -> None:
     """Raise InputError with a finding for each invalid value of one link."""
     wanted = (
@@ -119,6 +108,7 @@ def check_link(
         ("--lpi-power", eee.lpi_power, "from 0 to 1", 0 <= eee.lpi_power <= 1),
         ("--frame-bytes", frame_bytes, "bytes from 1 to 65536", 1 <= frame_bytes <= 65536),
         ("rate", rate_bps, "bits per second above 0", 0 < rate_bps < np.inf),
+        ("--burst", frames, f"frames from 1 to {MOST_FRAMES}", 1 <= frames <= MOST_FRAMES),
         ("refresh", min(quiet_seconds, refresh_seconds), "seconds from 0", min(quiet_seconds, refresh_seconds) >= 0),
     )
     findings = [Finding(where, expected, f"{value:g}") for where, value, expected, good in wanted if not good]
