@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from command_line import commands
+from command_line.aftermath import remove_runs
 from command_line.loaded import parent
 from command_line.terminal import without_waits
 from fabrics import make_fabric
@@ -100,7 +101,7 @@ class Ring:
         """Make every switch hold what it does after a wave, saved, with nobody's journal, no faults and no quirks."""
         process.mend(self.rack)
         process.quirks(self.rack, {"*": asdict(Quirks())})
-        shutil.rmtree(self.runs, ignore_errors=True)
+        remove_runs(self.rack)
         self.hold(wave)
 
     def hold(self, wave):

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from command_line import commands
+from command_line.aftermath import remove_runs
 from command_line.terminal import without_waits
 from fabrics import make_fabric
 from tagloom import pipeline, platforms
@@ -122,9 +123,10 @@ def running_ring(tmp_path_factory):
 @pytest.fixture
 def ring(running_ring):
     """Return a rack that runs the old build, with the journal of that."""
-    process.restore(running_ring.rack)
+    process.mend(running_ring.rack)
     process.quirks(running_ring.rack, {"*": asdict(Quirks())})
-    shutil.rmtree(running_ring.rack / "runs")
+    remove_runs(running_ring.rack)
+    process.restore(running_ring.rack)
     shutil.copytree(running_ring.home / "kept", running_ring.rack / "runs")
     for name in CISCOS:
         process.play(running_ring.rack, name, None)

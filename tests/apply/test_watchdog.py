@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from command_line import commands
+from command_line.aftermath import remove_runs
 from command_line.terminal import without_waits
 from fabrics import make_fabric
 from tagloom import pipeline
@@ -87,8 +88,9 @@ def running_ring(tmp_path_factory):
 @pytest.fixture
 def ring(running_ring):
     """Return a rack that runs the old build, with the journal of that."""
+    process.mend(running_ring.rack)
+    remove_runs(running_ring.rack)
     process.restore(running_ring.rack)
-    shutil.rmtree(running_ring.runs)
     shutil.copytree(running_ring.home / "kept", running_ring.runs)
     yield running_ring
     assert read_watchdog(running_ring.runs) is None

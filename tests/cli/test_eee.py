@@ -27,6 +27,17 @@ def test_every_value_that_cannot_be_is_named_at_once(answer):
     assert (status, [each["where"] for each in page["findings"]]) == (2, ["--load", "--burst"])
 
 
+def test_bursty_frames_are_the_largest_bursts_of_the_range(answer):
+    words = ["eee", "--phy", "1000BASE-T", "--load", 0.1, "--timeout", 0]
+    bursty, alone, every = answer(*words, "--bursty")[1], answer(*words, "--burst", 1)[1], answer(*words)[1]
+    assert bursty == answer(*words, "--burst", 100)[1]
+    assert bursty["model"] == "bursts of 100 frames, at random times"
+    assert alone["model"] == every["model"] == "single frames, at random times"
+    assert bursty["power_relative"] < alone["power_relative"]
+    assert max(each["frames"] for each in every["bursts"]) == bursty["burst_frames"]
+    assert answer(*words, "--bursty", "--burst", 3)[0] == 2
+
+
 def test_the_times_of_a_phy_can_be_replaced(answer):
     own = answer("eee", "--phy", "10GBASE-T", "--load", 0.1, "--timeout", 0)[1]
     assert own["power_relative"] == pytest.approx(0.544894, abs=0.001)

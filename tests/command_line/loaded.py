@@ -13,6 +13,7 @@ import ctypes
 import faulthandler
 import fcntl
 import gc
+import io
 import json
 import os
 import pickle
@@ -345,6 +346,7 @@ def be(descriptors, program, words, environment, directory, passed, first, shown
     for descriptor, number in zip(above, [0, 1, 2, *passed], strict=True):
         os.dup2(descriptor, number)
         os.close(descriptor)
+    open_streams()
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(directory)
@@ -370,6 +372,18 @@ def be(descriptors, program, words, environment, directory, passed, first, shown
             with contextlib.suppress(OSError):
                 stream.flush()
         os._exit(status)
+
+
+def open_streams():
+    """Open the three streams as Python does at its start: those of the process that was loaded are of other files."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        old = getattr(sys, name)
+        how = {"encoding": old.encoding, "errors": old.errors, "line_buffering": number == 2 or os.isatty(number)}
+        file = io.FileIO(number, "w" if number else "r", closefd=False)
+        buffer = (file if old.write_through else io.BufferedWriter(file)) if number else io.BufferedReader(file)
+        new = io.TextIOWrapper(buffer, **how, write_through=old.write_through)
+        setattr(sys, name, new)
+        setattr(sys, f"__{name}__", new)
 
 
 def wait_for(share):

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 
 from command_line import commands
+from command_line.aftermath import remove_runs
 from tagloom import platforms
 from tagloom.adapters.connect import connect
 from tagloom.adapters.ssh import Access
@@ -81,8 +82,8 @@ class Terminal:
         """Return the rack to what it was kept as, with the runs of then, no quirks and nothing dead."""
         process.mend(self.rack)
         process.quirks(self.rack, {"*": asdict(Quirks())})
+        remove_runs(self.rack)
         process.restore(self.rack)
-        shutil.rmtree(self.runs, ignore_errors=True)
         if (self.home / "runs-kept").exists():
             shutil.copytree(self.home / "runs-kept", self.runs)
         return self

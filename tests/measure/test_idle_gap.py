@@ -145,9 +145,9 @@ def test_a_peer_that_dies_leaves_the_gaps_that_were_tried(monkeypatch, answer):
 @pytest.mark.needs("root", "ethtool")
 @pytest.mark.usefixtures("steady")
 def test_real_frames_held_by_a_sleeping_link_show_its_policy(answer):
-    """20 ms, 8 ms and 4 ms are long beside what a busy machine adds to a round trip; that is what the scale is for."""
+    """Each time is found to 1.5 ms, less than half of any difference: a busy machine lets a held frame go that late."""
     words = ("--namespaces", "--from", 0.012, "--to", 0.04, "--gaps", 12, "--repeats", 6)
     status, page = answer("measure", "idle-gap", "--emulate", "20e-3,8e-3,4e-3", *words)
     assert (status, page["verdict"]) == (0, SLEPT)
     for name, seconds in (("timeout", 20e-3), ("overshoot", 12e-3), ("sleep", 8e-3), ("wake", 4e-3)):
-        assert page[f"{name}_seconds"]["value"] == pytest.approx(seconds, rel=0.05), name
+        assert page[f"{name}_seconds"]["value"] == pytest.approx(seconds, abs=1.5e-3), name

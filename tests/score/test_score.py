@@ -135,13 +135,25 @@ def test_a_forecast_that_says_anything_may_happen_has_no_skill(answer, run, tmp_
         assert (found, page["good"], page["scored"]) == (status, 1, 1)
         (row,) = page["by_quantity"]
         assert (row["coverage_percent"], row["mean_width"]) == (100.0, pytest.approx(high - low))
-        assert row["mean_interval_score"] == pytest.approx(high - low)
+        assert row["interval_score"] == pytest.approx(high - low)
+        of_all = {key: page[key] for key in ("coverage", "interval_score", "skill")}
+        assert of_all == {"coverage": 1.0, "interval_score": row["interval_score"], "skill": row["skill"]}
         assert (row["skill"], row["worse_than_unchanged"]) == (pytest.approx(skill), bool(status))
         assert ("no skill  seconds_predicted: " in run(*words)[1]) == bool(status)
     (tmp_path / "out.csv").write_text("quantity,value,at\nseconds_predicted,103,1600\n")
     status, page = answer("score", "--store", tmp_path / "honest.db", "--measured", tmp_path / "out.csv")
     assert [score["interval_score"] for score in page["scores"]] == [pytest.approx(1.5), pytest.approx(1.5 + 20 * 1.0)]
     assert (status, page["by_quantity"][0]["skill"]) == (1, pytest.approx(1 - 23 / 80))
+    assert (page["coverage"], page["interval_score"], page["skill"]) == (
+        0.5,
+        pytest.approx(11.5),
+        pytest.approx(57 / 80),
+    )
+    (tmp_path / "watts.csv").write_text("quantity,value,at\nseconds_predicted,101,1500\nwatts_after,50,1700\n")
+    with closing(Forecasts(tmp_path / "two.db", new=True)) as file:
+        file.keep(1000.0, "a", "build", said | {"watts_after": Quantity(50.0, 49.0, 52.0)})
+    page = answer("score", "--store", tmp_path / "two.db", "--measured", tmp_path / "watts.csv")[1]
+    assert (page["coverage"], page["interval_score"]) == (1.0, None), "seconds and watts have no mean"
 
 
 def test_a_forecast_made_after_the_measurement_does_not_count(answer, tmp_path, clock):

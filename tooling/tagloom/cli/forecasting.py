@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 
 FORECASTS = "forecasts.db"  # where predict --record keeps forecasts, beside the build
+BURSTY = 100  # frames in a burst: the largest of predict.BURSTS, which --help does not load
 
 
 def _predict(args: argparse.Namespace, screen: Screen) -> int:
@@ -276,6 +277,7 @@ def add(commands: Commands) -> None:
     predict.add_argument("--seconds", type=float, metavar="S", help="duration of the traffic, if its file has none")
     predict.add_argument(
         "--eee",
+        "--eee-fit",
         metavar="TIMEOUT,TS,TW",
         help="EEE parameters of the host ports in seconds, or a YAML file that tagloom fit or measure idle-gap wrote "
         "(default: PowerConnect 5548, 1e-3,182e-6,60e-6)",
@@ -388,11 +390,15 @@ def add(commands: Commands) -> None:
         action="store_true",
         help="both directions carry the load; 1000BASE-T sleeps only when both are idle",
     )
-    eee.add_argument(
+    bursts = eee.add_mutually_exclusive_group()
+    bursts.add_argument(
         "--burst",
         type=int,
         metavar="N",
         help="frames that follow one another without a gap, at random times (default: frames at random times, and the "
         "range from evenly spaced frames to bursts of 100)",
+    )
+    bursts.add_argument(
+        "--bursty", dest="burst", action="store_const", const=BURSTY, help=f"the same as --burst {BURSTY}"
     )
     eee.add_argument("--refresh", action="store_true", help="count the refresh signals sent while asleep")

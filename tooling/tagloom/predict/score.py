@@ -131,7 +131,7 @@ def _skill(rows: Sequence[Score]) -> dict[str, Any]:
     own, unchanged = (sum(each) for each in zip(*both, strict=True)) if both else (0.0, 0.0)
     return {
         "mean_width": sum(widths) / len(widths) if widths else None,
-        "mean_interval_score": sum(scored) / len(scored) if scored else None,
+        "interval_score": sum(scored) / len(scored) if scored else None,
         "skill": 1.0 - own / unchanged if unchanged else None,
         "worse_than_unchanged": own > unchanged,
     }
@@ -148,18 +148,30 @@ def score_payload(
         by_quantity.setdefault(OUT_BPS if channel else each.quantity, []).append(each)
         day = "" if each.at is None else datetime.fromtimestamp(each.at, UTC).strftime("%Y-%m-%d")
         by_day.setdefault(day, []).append(each)
+    rows = [{"quantity": name, "unit": own[0].unit, **_sum_up(own), **_skill(own)} for name, own in by_quantity.items()]
     return {
         "forecasts": forecasts,
         "scored": len(scores),
         "good": sum(each.good for each in scores),
+        **_in_all(scores, rows),
         "tolerance_percent": tolerance,
-        "by_quantity": [
-            {"quantity": name, "unit": rows[0].unit, **_sum_up(rows), **_skill(rows)}
-            for name, rows in by_quantity.items()
-        ],
+        "by_quantity": rows,
         "over_time": [{"day": day, **_sum_up(rows)} for day, rows in sorted(by_day.items())],
         "scores": [each.to_json() for each in scores],
         "left_over": [{"quantity": m.quantity, "value": m.value, "at": m.at, "origin": m.origin} for m in left],
+    }
+
+
+def _in_all(scores: Sequence[Score], rows: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
+    """Return the coverage (a share), the mean skill, and the mean interval score where all have one unit."""
+    bounded = [each.inside for each in scores if each.inside is not None]
+    scored = [each.interval_score for each in scores if each.interval_score is not None]
+    skills = [row["skill"] for row in rows if row["skill"] is not None]
+    one_unit = len({row["unit"] for row in rows}) == 1
+    return {
+        "coverage": sum(bounded) / len(bounded) if bounded else None,
+        "interval_score": sum(scored) / len(scored) if scored and one_unit else None,
+        "skill": sum(skills) / len(skills) if skills else None,
     }
 
 

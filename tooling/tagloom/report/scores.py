@@ -29,7 +29,7 @@ def score_lines(payload: Mapping[str, Any]) -> list[str]:
     lines += table((*header, "width", "score", "skill"), rows, range(1, 8))
     for each in payload["by_quantity"]:
         if each["worse_than_unchanged"]:
-            why = f"score {each['mean_interval_score']:.3g}; 'nothing changes' does better"
+            why = f"score {each['interval_score']:.3g}; 'nothing changes' does better"
             lines += row("no skill", f"{each['quantity']}: {why} (Winkler's interval score, the less the better)")
     if len(payload["over_time"]) > 1:
         days = [(each["day"] or "no time", *_cells(each)) for each in payload["over_time"]]
@@ -55,7 +55,7 @@ def _named(each: Mapping[str, Any]) -> str:
 
 
 def _interval_cells(each: Mapping[str, Any]) -> tuple[str, str, str]:
-    width, mean, skill = (each[key] for key in ("mean_width", "mean_interval_score", "skill"))
+    width, mean, skill = (each[key] for key in ("mean_width", "interval_score", "skill"))
     shown = ["-" if value is None else f"{value:.3g}" for value in (width, mean)]
     return shown[0], shown[1], "-" if skill is None else f"{skill:.2f}"
 

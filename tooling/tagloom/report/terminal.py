@@ -421,6 +421,7 @@ def forecast_payload(forecast: Forecast, fabric: Fabric | None = None) -> dict[s
     if "cost_before" in figures:
         payload["currency"] = figures["cost_before"].unit
     payload["sources"] = {key: figure.source for key, figure in figures.items()}
+    payload["model"] = payload["sources"]["seconds_predicted"]
     bounded = {key: (f.low, f.high) for key, f in figures.items() if f.low is not None and f.high is not None}
     payload["intervals"] = {
         key: [None if end is None else round(end, 12) for end in (f.low, f.high)]
@@ -431,8 +432,10 @@ def forecast_payload(forecast: Forecast, fabric: Fabric | None = None) -> dict[s
     if (performance := forecast.performance) is not None:
         payload |= {"sending_pairs": performance.pairs, "rerouted_pairs": performance.rerouted_pairs}
     payload["seconds_predicted_low"], payload["seconds_predicted_high"] = (round(end, 12) for end in ends)
+    slower = [round(100.0 * (end / base - 1), 6) for end in ends] if base else [0.0, 0.0]
+    payload["slowdown_percent_low"], payload["slowdown_percent_high"] = slower
     if base and "seconds_predicted" in bounded:
-        payload["intervals"]["slowdown_percent"] = [round(100.0 * (end / base - 1), 6) for end in ends]
+        payload["intervals"]["slowdown_percent"] = slower
     if forecast.watts_before is not None and forecast.watts_after is not None:
         before, after = forecast.watts_before.value, forecast.watts_after.value
         payload["saving_percent"] = round(100.0 * (before - after) / before, 6) if before else 0.0
@@ -739,6 +742,7 @@ def burst_payload(frames: int | None, others: Mapping[int, LinkForecast]) -> dic
     """Return how a link's figures depend on bursts: the range over `others`, by frames in a burst, 0 for even."""
     keys = ("power_relative", "lpi_share", "mean_delay_seconds")
     return {
+        "model": f"{'single frames' if frames in {None, 1} else f'bursts of {frames} frames'}, at random times",
         "burst_frames": frames,
         "bursts": [{"frames": n, **asdict(found)} for n, found in others.items()],
         "intervals": {
