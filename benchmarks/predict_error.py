@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-from judges.orders import interval_score, lasting, links_of, order, read_matrix, slowdown
+from judges.orders import KINDS, interval_score, lasting, links_of, order, read_matrix, slowdown
 from judges.simulate import simulate
 from tagloom.cli import main
 from tagloom.pipeline import read_build
@@ -33,8 +33,9 @@ NAMES = ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp")
 EEE = "1e-3,182e-6,60e-6"
 POLICY = Eee(1e-3, 182e-6, 60e-6, together=True)
 BUSY = (1.5, 8.0)  # a run takes so many times as long as its messages alone
-MOST = 100  # messages of a pair: of more, one in so many is taken, so that a judge of frames is done today
-ORDERS, TRACES, OTHERS = 12, 2, 4
+MOST = 60  # messages of a pair: of more, one in so many is taken, so that a judge of frames is done today
+ORDERS, OTHERS = 16, 4
+SIZES = 1, 4, 16  # times the bytes of class S
 HELD = 0.9
 SAME = 0.01  # percent of the run: orders that differ by less are one
 
@@ -42,20 +43,22 @@ TEXT = """\
 # Run times that `tagloom predict` forecasts, against simulations
 
 Written by `python benchmarks/predict_error.py`; a test computes one row once more. The judge draws its own orders of
-the messages of NAS matrices (class S, at most 100 messages of a pair), scales its own computing times until the run
-takes the given seconds, walks the planned paths itself, and follows every frame (`tests/judges/orders.py`,
-`simulate.py`). The forecasts are those of the command that users run. A run takes 1.5 or 8 times as long as its
-messages alone; a cell is over both. All numbers are percent of the run.
+the messages of NAS matrices, at most 60 of a pair: an order sends at random, evenly, in bursts or pipelined, as often
+each. Bytes are those of class S, four or sixteen times as many, drawn for each matrix. The judge scales its own
+computing times until the run takes the given seconds, walks the planned paths itself, and follows every frame
+(`tests/judges/orders.py`, `simulate.py`). The forecasts are those of the command that users run. A run takes 1.5 or 8
+times as long as its messages alone; a cell is over both. All numbers are percent of the run.
 
 - slow-down: of the simulated runs, mean and worst; who always says "none" errs by that
 - error: of the forecast against every simulated order, mean and worst
+- least: the error of the simulated orders' own median, which no forecast from a matrix can be better than on average
 - held: how many simulated orders lie in the forecast's interval; it is made for 90
 - width: of the interval over that of nine in ten simulated orders (only where these differ by more than 0.01)
 - score: Winkler's interval score at 90 %, and that of the simulated orders' own quantiles; vagueness costs as misses do
-- TAU, mpiP: error of `--profile` alone, for two of these runs, mean and worst; mpiP does not report who sent to whom
-- trace: error of `--trace` for the same two runs, mean and worst
-- others: mean error, and share held, for programs that send otherwise than is assumed: one message of a process in a
-  step, and computing times that vary by 100 %
+- TAU, mpiP: error of `--profile` alone, for four of these runs, one of each kind, mean and worst, and how many lie in
+  the interval; mpiP does not report who sent to whom
+- trace: the same of `--trace`
+- others: mean error, and share held, for programs that compute otherwise than is assumed: times that vary by 100 %
 
 What sleeping links, queues and PAUSE of real switches do beyond the simulation's rules is not in these numbers.
 """
@@ -77,8 +80,9 @@ class Bench:
 class Judged:
     """What one forecast and the simulations of it found, in percent of the run.
 
-    found   float64[ORDERS], slow-downs of orders as assumed; `others` of other programs
-    tau, mpip, traced  float64[TRACES], forecasts from a profile or a trace less what the simulation of it found
+    found   float64[ORDERS], slow-downs of orders, of each of KINDS in turn; `others` of other programs
+    tau, mpip, traced  float64[KINDS, 2], forecasts from a profile or a trace less what the simulation of it found, and
+                       whether that lies in the interval
     """
 
     said: float
@@ -128,35 +132,38 @@ def judge(bench: Bench, name: str, busy: float, folder: Path) -> Judged:
     """Forecast one matrix, and simulate orders of it."""
     messages = read_matrix(NPB / f"{name}.S.{bench.ranks}.matrix.csv")
     each = max(1.0, max(count for _, count in messages.values()) / MOST)
-    messages = {pair: (size / count * (n := ceil(count / each)), n) for pair, (size, count) in messages.items()}
+    times = float(np.random.default_rng([bench.ranks, NAMES.index(name), round(10 * busy)]).choice(SIZES))
+    messages = {pair: (times * size / count * (n := ceil(count / each)), n) for pair, (size, count) in messages.items()}
     matrix = folder / "matrix.csv"
     rows = [f"{a},{b},{size!r},{count}" for (a, b), (size, count) in messages.items()]
     matrix.write_text("\n".join(["src,dst,wire_bytes,wire_msgs", *rows, ""]))
-    alone = order(messages, bench.ranks, 0)
-    seconds = busy * simulate(bench.before, alone._replace(compute_seconds=0 * alone.compute_seconds)).seconds
+    alone = [order(messages, bench.ranks, 0, kind=kind) for kind in KINDS]
+    alone = [program._replace(compute_seconds=0 * program.compute_seconds) for program in alone]
+    seconds = busy * max(simulate(bench.before, program).seconds for program in alone)
 
     def slower(program: Program) -> float:
         return 100 * slowdown(program, bench.before, bench.after)
 
     page = tagloom("predict", bench.build, "--traffic", matrix, "--seconds", seconds, *bench.words)
-    drawn = [lasting(order(messages, bench.ranks, seed), bench.before, seconds) for seed in range(1, ORDERS + 1)]
+    drawn = [
+        lasting(order(messages, bench.ranks, seed, kind=KINDS[seed % len(KINDS)]), bench.before, seconds)
+        for seed in range(ORDERS)
+    ]
     found = np.array([slower(program) for program in drawn])
     others = [
-        slower(lasting(order(messages, bench.ranks, seed, one_a_step=one, uneven=uneven), bench.before, seconds))
-        for seed in range(OTHERS // 2)
-        for one, uneven in ((True, 0.1), (False, 1.0))
+        slower(lasting(order(messages, bench.ranks, seed, uneven=1.0), bench.before, seconds)) for seed in range(OTHERS)
     ]
-    wrong: dict[str, list[float]] = {"tau": [], "run.mpiP": [], "trace.csv": []}
-    for program, true in zip(drawn[:TRACES], found, strict=False):
+    wrong: dict[str, list[tuple[float, bool]]] = {"tau": [], "run.mpiP": [], "trace.csv": []}
+    for program, true in zip(drawn[: len(KINDS)], found, strict=False):
         write_tau(folder / "tau", program, seconds)
         write_mpip(folder / "run.mpiP", program, seconds)
         write_trace(folder / "trace.csv", program)
         for file, errors in wrong.items():
             option = "--trace" if file == "trace.csv" else "--profile"
-            errors.append(
-                tagloom("predict", bench.build, option, folder / file, *bench.words)["slowdown_percent"] - true
-            )
-    low, high = page["intervals"].get("slowdown_percent", [page["slowdown_percent"]] * 2)
+            of_file = tagloom("predict", bench.build, option, folder / file, *bench.words)
+            low, high = of_file["slowdown_percent_low"] - SAME, of_file["slowdown_percent_high"] + SAME
+            errors.append((of_file["slowdown_percent"] - true, low <= true <= high))
+    low, high = page["slowdown_percent_low"], page["slowdown_percent_high"]
     wrongs = (np.array(each) for each in wrong.values())
     return Judged(page["slowdown_percent"], low, high, found, np.array(others), *wrongs)
 
@@ -240,6 +247,7 @@ def line(name: str, cases: list[Judged]) -> str:
         np.concatenate([np.abs(part) for part in parts])
         for parts in zip(*((c.tau, c.mpip, c.traced) for c in cases), strict=True)
     ]
+    least = np.concatenate([np.abs(np.median(case.found) - case.found) for case in cases])
     astray = np.concatenate([np.abs(case.said - case.others) for case in cases])
     within = np.concatenate([_inside(case, case.found) for case in cases])
     still = np.concatenate([_inside(case, case.others) for case in cases])
@@ -250,13 +258,28 @@ def line(name: str, cases: list[Judged]) -> str:
     cells = (
         f"{found.mean():.2f} / {found.max():.2f}",
         f"{wrong.mean():.2f} / {wrong.max():.2f}",
+        f"{least.mean():.2f} / {least.max():.2f}",
         f"{100 * within.mean():.0f}",
         f"{np.mean(wide):.2f}" if wide else "-",
         f"{score:.3f} / {best:.3f}",
-        *(f"{part.mean():.2f} / {part.max():.2f}" for part in of_files),
+        *(f"{part[:, 0].mean():.2f} / {part[:, 0].max():.2f}, {100 * part[:, 1].mean():.0f}" for part in of_files),
         f"{astray.mean():.2f}, {100 * still.mean():.0f}",
     )
     return f"| {name} | {' | '.join(cells)} |"
+
+
+def by_kind(cases: list[Judged]) -> list[str]:
+    """Lay out what was found of all forecasts, by the way in which runs sent."""
+    lines = ["| orders | slow-down | error | held |", "|---|---|---|---|"]
+    for number, kind in enumerate(KINDS):
+        found = np.concatenate([case.found[number :: len(KINDS)] for case in cases])
+        wrong = np.concatenate([np.abs(case.said - case.found[number :: len(KINDS)]) for case in cases])
+        within = np.concatenate([_inside(case, case.found[number :: len(KINDS)]) for case in cases])
+        lines.append(
+            f"| {kind} | {found.mean():.2f} / {found.max():.2f} | {wrong.mean():.2f} / {wrong.max():.2f} | "
+            f"{100 * within.mean():.0f} |"
+        )
+    return lines
 
 
 def _inside(case: Judged, found: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -267,9 +290,9 @@ def _inside(case: Judged, found: NDArray[np.float64]) -> NDArray[np.bool_]:
 def page(folder: Path) -> str:
     """Judge every change with every matrix."""
     lines, every = [TEXT], list[Judged]()
-    head = "| runs | slow-down | error | held | width | score, own | TAU | mpiP | trace | others: error, held |"
+    head = "| runs | slow-down | error | least | held | width | score, own | TAU | mpiP | trace | others: error, held |"
     for bench in benches(folder):
-        lines += [f"## {bench.name}", "", head, "|---|---|---|---|---|---|---|---|---|---|"]
+        lines += [f"## {bench.name}", "", head, "|---|---|---|---|---|---|---|---|---|---|---|"]
         of_bench: list[Judged] = []
         for name in NAMES:
             cases = [judge(bench, name, busy, folder) for busy in BUSY]
@@ -278,7 +301,19 @@ def page(folder: Path) -> str:
             sys.stderr.write(f"{bench.name}: {lines[-1]}\n")
         lines += [line("all", of_bench), ""]
         every += of_bench
-    return "\n".join([*lines, "## All", "", head, "|---|---|---|---|---|---|---|---|---|---|", line("all", every), ""])
+    return "\n".join(
+        [
+            *lines,
+            "## All",
+            "",
+            head,
+            "|---|---|---|---|---|---|---|---|---|---|---|",
+            line("all", every),
+            "",
+            *by_kind(every),
+            "",
+        ]
+    )
 
 
 if __name__ == "__main__":

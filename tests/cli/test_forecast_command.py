@@ -83,10 +83,13 @@ def test_the_messages_of_a_run_are_replayed_over_links_that_sleep(tmp_path, buil
     assert page["seconds_predicted"] - page["seconds_base"] == pytest.approx(page["trace"]["sleep_seconds"])
     low, high = page["intervals"]["seconds_predicted"]
     assert (page["seconds_predicted_low"], page["seconds_predicted_high"]) == (low, high)
-    assert low < page["seconds_predicted"] < high
+    assert low <= page["seconds_predicted"] <= high
     ends = [page["slowdown_percent_low"], page["slowdown_percent_high"]]
     assert ends == page["intervals"]["slowdown_percent"]
-    assert ends[0] < page["slowdown_percent"] < ends[1]
+    assert ends[0] <= page["slowdown_percent"] <= ends[1]
+    assert ends[0] <= ends[1] < 1.05 * ends[0], (
+        "a percent more or less of computing lets no message find its link awake"
+    )
     assert page["model"] == page["sources"]["seconds_predicted"]
     assert json.loads(run(*words, "--eee-fit", "1e-3,182e-6,60e-6", "--json")[1]) == page
     said = run(*words, "--eee", "1e-3,182e-6,60e-6", "--seconds", 2)[1]

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     Messages = dict[tuple[int, int], tuple[float, int]]
 
 SWITCH_SECONDS = 2.75e-6  # of a PowerConnect 5324, whatever the model
+KINDS = "random", "even", "bursty", "pipelined"
 NEAR = 1e-3  # a run is as long as asked for if it is off by less
 
 
@@ -74,25 +75,51 @@ def _between(fabric: Fabric, routes: Routes, a: int, b: int) -> list[int]:
     return found
 
 
-def order(messages: Messages, ranks: int, seed: int, *, one_a_step: bool = False, uneven: float = 0.1) -> Program:
+def order(messages: Messages, ranks: int, seed: int, *, kind: str = "random", uneven: float = 0.1) -> Program:
     """Draw in which steps each pair sends, and in which order a rank does; a step has at most one message of a pair.
 
-    The steps are as many as the busiest pair's messages, or with `one_a_step` as the busiest rank's, so that a rank
-    sends one in most. Computing times are gamma-distributed, `uneven` their deviation over their mean, which is 1 s.
+    The steps are as many as the busiest pair's messages. "random": in any of them; "even": at distances that differ by
+    one at most, from a step drawn; "bursty": in as many in a row. "pipelined": a rank sends one message in a step, to
+    each of those it still has messages for in turn, and some ranks begin later than others, as in a wave front.
+    Computing times are gamma-distributed, `uneven` their deviation over their mean, which is 1 s.
     """
     chance = random.Random(seed)
-    sent = [0] * ranks
-    for (a, _), (_, count) in messages.items():
-        sent[a] += count
-    steps = max(sent) if one_a_step else max(count for _, count in messages.values())
+    steps = max(count for _, count in messages.values())
+    at: dict[tuple[int, int], list[int]] = {}
+    if kind == "pipelined":
+        at = _in_turn(messages, ranks, chance)
+        steps = 1 + max(step for each in at.values() for step in each)
+    for pair, (_, count) in messages.items():
+        if kind == "random":
+            at[pair] = chance.sample(range(steps), count)
+        elif kind == "even":
+            first = chance.randrange(steps)
+            at[pair] = sorted((first + j * steps // count) % steps for j in range(count))
+        elif kind == "bursty":
+            first = chance.randint(0, steps - count)
+            at[pair] = [*range(first, first + count)]
     volume = np.full((steps, ranks, ranks), np.nan)
     for (a, b), (size, count) in messages.items():
-        volume[chance.sample(range(steps), count), a, b] = size / count
+        volume[at[a, b], a, b] = size / count
     shape = uneven**-2
     compute = np.array([[chance.gammavariate(shape, 1 / shape) for _ in range(ranks)] for _ in range(steps)])
     program = exchange(list(range(ranks)), compute, volume)
     turn = [at for a, b in itertools.pairwise(program.first_message) for at in chance.sample(range(a, b), b - a)]
     return program._replace(destination=program.destination[turn], volume_bytes=program.volume_bytes[turn])
+
+
+def _in_turn(messages: Messages, ranks: int, chance: random.Random) -> dict[tuple[int, int], list[int]]:
+    at: dict[tuple[int, int], list[int]] = {pair: [] for pair in messages}
+    for a in range(ranks):
+        left = {pair: count for pair, (_, count) in messages.items() if pair[0] == a}
+        step = chance.randrange(ranks)
+        while left:
+            for pair in chance.sample(sorted(left), len(left)):
+                at[pair].append(step)
+                step += 1
+                left[pair] -= 1
+            left = {pair: count for pair, count in left.items() if count}
+    return at
 
 
 def lasting(program: Program, awake: Network, seconds: float) -> Program:

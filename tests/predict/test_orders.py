@@ -89,7 +89,10 @@ def test_a_run_that_other_paths_may_shorten_has_a_negative_low_end():
 
 
 def test_the_same_seed_draws_the_same_orders_and_a_part_of_a_long_run_stands_for_it():
-    """A run of twice the messages in twice the time adds twice as much, and varies by the root of two more."""
+    """A run of four times the messages in as much more time adds four times as much.
+
+    Orders of one kind vary by the root of that more, the kinds differ by all of it.
+    """
     fabric = make_fabric("ring", 4)
     count = np.full((4, 4), 400.0) * (1 - np.eye(4))
     routes = own_routes(fabric, "auto", "fixed")
@@ -99,9 +102,8 @@ def test_the_same_seed_draws_the_same_orders_and_a_part_of_a_long_run_stands_for
     )
     assert once == again
     assert longer.sleep_seconds == pytest.approx(4 * once.sleep_seconds, rel=0.05)
-    assert longer.most_seconds - longer.least_seconds == pytest.approx(
-        2 * (once.most_seconds - once.least_seconds), rel=0.5
-    )
+    wider = (longer.most_seconds - longer.least_seconds) / (once.most_seconds - once.least_seconds)
+    assert 1.5 < wider < 4.5
 
 
 def test_bytes_without_messages_are_split_into_few_or_many():

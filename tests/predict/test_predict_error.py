@@ -44,15 +44,16 @@ def test_the_documents_claim_what_the_page_measured():
     assert float(width) <= 1.5
 
 
-def test_a_forecast_without_partners_says_what_its_interval_does_not_cover(tmp_path):
-    """The figures are the page's; with a matrix nothing of the kind is said, nor that bytes are spread evenly."""
+def test_a_forecast_without_partners_draws_them_and_says_so(tmp_path):
+    """With a matrix nothing of the kind is said."""
     build = predict_error.benches(tmp_path)[0].build
     profile = ROOT / "tests" / "data" / "profiles" / "lu.S.4.mpiP.txt"
-    mean, worst = PAGE.rstrip().splitlines()[-1].strip("| ").split(" | ")[7].split(" / ")
-    alone = predict_error.tagloom("predict", build, "--profile", profile)["assumed"]
-    assert any("no interval covers" in line and f"{mean} %" in line and f"{worst} %" in line for line in alone)
+    alone = predict_error.tagloom("predict", build, "--profile", profile)
+    assert alone["orders"]["partners_drawn"] is True
+    assert any("has partners of its own" in line for line in alone["assumed"])
+    assert any("--traffic beside the profile names partners" in line for line in alone["assumed"])
     matrix = predict_error.NPB / "lu.S.4.matrix.csv"
-    beside = " ".join(predict_error.tagloom("predict", build, "--profile", profile, "--traffic", matrix)["assumed"])
-    assert "times and calls count" in beside
-    assert "spread evenly" not in beside
-    assert "no interval covers" not in beside
+    beside = predict_error.tagloom("predict", build, "--profile", profile, "--traffic", matrix)
+    assert beside["orders"]["partners_drawn"] is False
+    assert any("times and calls count" in line for line in beside["assumed"])
+    assert not any("partners" in line for line in beside["assumed"])

@@ -120,8 +120,8 @@ def _assumed(
     said = []
     if replayed is not None and replayed.orders > 1:
         said.append(
-            f"messages come in {replayed.steps} steps in unknown order, those of a pair alike; in each step every host "
-            "computes alike long, sends, and waits for what is sent to it (--trace knows better)"
+            "messages come in steps in unknown order, those of a pair alike; in each step every host computes alike "
+            "long, sends, and waits for what is sent to it (--trace knows better)"
         )
     if traffic is not None and moved is not None:
         alone = "for bandwidth, " if replayed is not None else ""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tagloom.predict.partners import with_partners
 from tagloom.predict.trace import awake, ends_and_sleep, rank_ends
 from tagloom.records.forecast import Replay
 from tagloom.records.simulation import Program, joined_programs
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from tagloom.records.simulation import Network
     from tagloom.records.traffic import Traffic
 
+# In which of its steps a pair sends: at random; at even distances; in a burst, one after the other. Pipelined, a host
+# sends one message in a step, whoever to, as in a wave front.
+KINDS = "random", "even", "bursty", "pipelined"
 ORDERS = 32  # replayed: our choice, of which predict-errors.md says what it is worth
 HELD = 0.05, 0.95  # quantiles: of the added time of random orders, the interval holds nine in ten
 MOST_MESSAGES = 10_000  # replayed per order; if there are more, a part of the run is replayed for the whole
@@ -48,16 +52,18 @@ def replay_orders(
 
     One for each of `afters`, which differ in how they sleep alone, over the same orders.
 
-    A run is a number of steps. A pair that sent n messages sends them in n of the steps, drawn at random, all of the
-    pair's mean size. In every step a rank computes, sends, and waits for what is sent to it. It computes as long as the
-    run over `before` needs to take the traffic's seconds; if the messages alone take longer, all is scaled to these.
+    A run is a number of steps. A pair that sent n messages sends them in n of the steps, all of the pair's mean size;
+    in which, each of KINDS says for its share of the orders. In every step a rank computes, sends, and waits for what
+    is sent to it. It computes as long as the run over `before` needs to take the traffic's seconds; if the messages
+    alone take longer, all is scaled to these.
 
     If there are more than MOST_MESSAGES, or copies of them on more than MOST_COPIES channels, a part of the steps is
-    replayed. As steps are alike and independent, the whole adds in proportion, and varies by the root of that; what the
-    median of few orders is off by is added to that.
+    replayed. As steps are alike and independent, the whole adds in proportion, and orders of one kind vary by the root
+    of that; what the median of few orders is off by is added to that.
 
     Several networks' `runs`, which `traffic` sums, each have steps and seconds of their own. They begin at once and
-    share what channels their paths share; the whole is as long as the last of them.
+    share what channels their paths share; the whole is as long as the last of them. Of traffic that is `spread`, each
+    order has partners of its own.
 
     Medians of the added seconds, and the quantiles HELD of their sum. The traffic `can_be_replayed`.
     """
@@ -76,22 +82,26 @@ def replay_orders(
     # Of each run, and last of all together: seconds before, added by paths, added by sleep.
     found = np.empty((len(afters), orders, len(sending) + 1, 3))
     asleep = np.zeros((len(afters), orders, before.hosts))
-    counted, part, compute = [], np.ones(len(sending)), (np.zeros(len(sending)),) * 2
+    narrow, counted = np.empty((orders, len(sending) + 1)), []
+    computing: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
     for i in range(orders):
-        counted = [_counted(run.traffic, chance) for run in sending]
+        kind = KINDS[i % len(KINDS)]
+        drawn_for = [with_partners(run, chance) if run.traffic.spread else run for run in sending]
+        counted = [_counted(run.traffic, chance, kind) for run in drawn_for]
         share = min(1.0, MOST_MESSAGES / sum(float(count.sum()) for count, _ in counted))
         share = min(share, MOST_COPIES / max(1.0, sum(float((count * copies).sum()) for count, _ in counted)))
         steps = np.array([steps for _, steps in counted])
         kept = np.array([max(1, round(each * share)) for each in steps.tolist()])
         part = kept / steps
-        each = zip(sending, counted, kept.tolist(), part.tolist(), strict=True)
-        drawn = [_draw(run, count, own, some, chance) for run, (count, _), own, some in each]
+        each = zip(drawn_for, counted, kept.tolist(), part.tolist(), strict=True)
+        drawn = [_draw(run, count, own, some, chance, kind) for run, (count, _), own, some in each]
         program = joined_programs(drawn)
         uneven = _uneven(program, sending, kept, chance)
         lasting = _Lasting(uneven, kept, sending, before, part * lasts)
-        if i == 0 or any(run.traffic.messages is not count for run, (count, _) in zip(sending, counted, strict=True)):
-            compute = _computing(program, lasting)
-        program, first = _lasting(program, lasting, compute)
+        known = all(run.traffic.messages is count for run, (count, _) in zip(sending, counted, strict=True))
+        if kind not in computing or not known:
+            computing[kind] = _computing(program, lasting)
+        program, first = _lasting(program, lasting, computing[kind])
         second = _ends(quiet, program, sending) if paths_change else first
         for k, after in enumerate(afters):
             third = second
@@ -103,12 +113,12 @@ def replay_orders(
                 found[k, i, n] = np.array([a, b - a, c - b]) * (lasts[n] / a)
             a, b, c = (float((ends / part).max()) for ends in (first, second, third))
             found[k, i, -1] = np.array([a, b - a, c - b]) * (traffic.seconds / a)
-    narrow = np.sqrt(np.array([*part, part.max()]) + MEDIAN_VARIES / orders)
+        narrow[i] = np.sqrt(np.array([*part, part.max()]) + MEDIAN_VARIES / orders)
     sums = [*((round(count.sum()), steps) for count, steps in counted)]
     sums.append((sum(n for n, _ in sums), max(steps for _, steps in sums)))
     result = []
     for drawn_by, lpi in zip(found, asleep, strict=True):
-        parts = [_summed_up(drawn_by[:, n], *sums[n], float(narrow[n])) for n in range(len(sums))]
+        parts = [_summed_up(drawn_by[:, n], *sums[n], narrow[:, n]) for n in range(len(sums))]
         whole = replace(parts[-1], asleep=tuple(tuple(row) for row in lpi.tolist()))
         result.append(_whole(parts[:-1], whole, sending, runs))
     return result
@@ -118,15 +128,24 @@ def _whole(parts: Sequence[Replay], whole: Replay, sending: Sequence[Run], runs:
     """Return the replay of all runs together, with that of each network's own; of those that send nothing, nothing."""
     of = {id(run): part for run, part in zip(sending, parts, strict=True)}
     nothing = Replay(0, 0, 0.0, 0.0, 0.0, whole.orders, 0.0, 0.0)
-    return replace(whole, networks=tuple(of.get(id(run), nothing) for run in runs))
+    drawn = any(run.traffic.spread for run in sending)
+    return replace(whole, partners_drawn=drawn, networks=tuple(of.get(id(run), nothing) for run in runs))
 
 
-def _summed_up(found: NDArray[np.float64], messages: int, steps: int, narrow: float) -> Replay:
-    """Return the replay that orders, float64[orders, 3], come to: seconds before, added by paths, added by sleep."""
+def _summed_up(found: NDArray[np.float64], messages: int, steps: int, narrow: NDArray[np.float64]) -> Replay:
+    """Return the replay that orders, float64[orders, 3], come to: seconds before, added by paths, added by sleep.
+
+    `narrow`, float64[orders]: what the deviation of the whole run is of that of the part that was replayed, from the
+    median of the orders of its kind.
+    """
     middle = np.median(found, axis=0)
     added = found[:, 1] + found[:, 2]
     total = float(np.median(added))
-    low, high = (total + narrow * (float(end) - total) for end in np.quantile(added, HELD, method="weibull"))
+    for kind in range(len(KINDS)):
+        alike = slice(kind, None, len(KINDS))
+        usual = np.median(added[alike])
+        added[alike] = usual + narrow[alike] * (added[alike] - usual)
+    low, high = (float(end) for end in np.quantile(added, HELD, method="weibull"))
     return Replay(messages, steps, float(middle[0]), total - middle[1], float(middle[1]), len(found), low, high)
 
 
@@ -136,40 +155,60 @@ def _alike(one: Network, other: Network) -> bool:
     return all(np.array_equal(a, b) for a, b in same)
 
 
-def _counted(traffic: Traffic, chance: np.random.Generator) -> tuple[NDArray[np.float64], int]:
+def _counted(traffic: Traffic, chance: np.random.Generator, kind: str = "random") -> tuple[NDArray[np.float64], int]:
     """Return the messages of each pair and the number of steps.
 
     The steps are the calls of a process if a profile says, else as many as the messages of the busiest pair: it sends
-    at most one in a step, as in an exchange or a collective. If no pair has more than one message, nobody counted them:
-    then the bytes of each are split, into as many for all as drawn.
+    at most one in a step, as in an exchange or a collective. Of pipelined orders, they are as many as the busiest
+    host's messages. If no pair has more than one message, nobody counted them: then the bytes of each are split, into
+    as many for all as drawn.
     """
     count = traffic.messages
     if traffic.calls is None and count.max() <= 1.0:
         drawn = np.exp(chance.uniform(0.0, np.log(MOST_SPLIT)))
         count = np.where(count > 0, np.clip(traffic.volume_bytes / LEAST_SPLIT_BYTES, 1.0, drawn), 0.0)
         count = np.round(count)
-    return count, max(1, round(traffic.calls if traffic.calls is not None else float(count.max())))
+    steps = float(count.max()) if traffic.calls is None else traffic.calls
+    if kind == "pipelined":
+        steps = max(float(count.sum(axis=1).max()), traffic.calls or 0.0)
+    return count, max(1, round(steps))
 
 
-def _draw(run: Run, count: NDArray[np.float64], steps: int, part: float, chance: np.random.Generator) -> Program:
-    """Return a program of `steps` on a run's hosts that sends `part` of the messages in random order."""
+def _draw(
+    run: Run, count: NDArray[np.float64], steps: int, part: float, chance: np.random.Generator, kind: str
+) -> Program:
+    """Return a program of `steps` on a run's hosts that sends `part` of the messages in an order of a kind."""
     hosts, mine = len(run.hosts), np.ix_(run.hosts, run.hosts)
     count, volume_bytes = count[mine], run.traffic.volume_bytes[mine]
     source, destination = np.nonzero(count)
     wanted = part * count[source, destination]
     sent = (wanted + chance.random(len(wanted))).astype(np.int64)  # the mean is what is wanted
     sent[int(wanted.argmax())] |= not sent.any()
-    drawn = [
-        chance.choice(steps, n, replace=False) if n <= steps else chance.integers(steps, size=n)
-        for n in sent[sent > 0].tolist()
-    ]
-    pair, step = np.repeat(np.arange(len(sent)), sent), np.concatenate(drawn)
+    pair = np.repeat(np.arange(len(sent)), sent)
+    step = _steps(kind, source[pair] if kind == "pipelined" else pair, steps, chance)
     order = np.lexsort((chance.random(len(pair)), source[pair], step))
     pair = pair[order]
     each = np.bincount(step[order] * hosts + source[pair], minlength=steps * hosts)
     size = volume_bytes[source, destination] / count[source, destination]
     first = np.concatenate([[0], np.cumsum(each)]).astype(np.int64)
     return Program(run.hosts, np.zeros((steps, hosts)), first, destination[pair].astype(np.int64), size[pair])
+
+
+def _steps(kind: str, group: NDArray[np.int64], steps: int, chance: np.random.Generator) -> NDArray[np.int64]:
+    """Return the step of each message, whose `group` is its pair, or its host if orders are pipelined.
+
+    Messages of a group are in different steps where there are as many.
+    """
+    found = np.empty(len(group), np.int64)
+    for each in np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1]):
+        n = len(each)
+        if kind == "even":
+            found[each] = ((np.arange(n) + chance.random()) * (steps / max(n, 1))).astype(np.int64)
+        elif kind == "bursty":
+            found[each] = (chance.integers(steps) + np.arange(n)) % steps
+        else:
+            found[each] = chance.choice(steps, n, replace=False) if n <= steps else chance.integers(steps, size=n)
+    return found
 
 
 class _Lasting(NamedTuple):

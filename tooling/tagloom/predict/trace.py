@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from tagloom.records.forecast import Replay
 from tagloom.records.simulation import NEVER, Network
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 CALL, FIRST, LAST = 0, 1, 2  # kinds of events
 FRAMES_UP_TO = 1_000_000  # of a run: up to here each frame is replayed by itself, beyond it messages are flows
+OTHERWISE = 16  # more replays whose computations last a little longer or shorter, for the interval
+UNSTEADY = 0.01  # standard deviation over mean of a computation from one run of a program to the next: our choice
+HELD = 0.05, 0.95  # quantiles of the added time of these replays
 
 
 def awake(network: Network) -> Network:
@@ -120,9 +123,16 @@ def replay_run(
     One for each of `afters`, which differ in how they sleep alone. `networks` are the hosts of several networks,
     whose runs the program joins. Messages go frame by frame, up to FRAMES_UP_TO: as flows, those of several frames wait
     too long for each other where they share links.
+
+    The seconds added lie between `least_seconds` and `most_seconds` in nine of ten replays of the run with each
+    computation UNSTEADY: where messages meet at a link, a little more or less lets another go first. Both are 0 where
+    nothing changes. As flows, messages add as much as do frames in the part of the run that is FRAMES_UP_TO long, at
+    the least.
     """
     whole, program = program, in_frames(program)
     first, second = (rank_ends(network, program) for network in (before, awake(afters[0])))
+    others = _otherwise(program, before, afters[0])
+    scale = 1.0 if program is not whole or whole.frames.max(initial=1) == 1 else _of_frames(whole, before, afters[0])
     hosts = before.hosts
     steps, ranks = program.compute_seconds.shape
     sender = np.repeat(np.arange(steps * ranks), np.diff(whole.first_message)) % ranks
@@ -130,7 +140,10 @@ def replay_run(
     def of(ends: NDArray[np.float64], mine: NDArray[np.int64]) -> Replay:
         a, b, c = (float(each[mine].max(initial=0.0)) for each in (first, second, ends))
         own = np.flatnonzero(np.isin(sender, mine))
-        return Replay(len(own), steps if len(own) or a else 0, a, c - b, b - a)
+        added = np.append(np.diff(others[:, :, mine].max(axis=2, initial=0.0), axis=1)[:, 0], c - a)
+        low, high = np.quantile(added, HELD, method="weibull").tolist()
+        low, high = min(low, scale * low), max(high, scale * high)
+        return Replay(len(own), steps if len(own) or a else 0, a, c - b, b - a, 1, min(low, c - a), max(high, c - a))
 
     found = []
     for after in afters:
@@ -139,6 +152,41 @@ def replay_run(
         shares = tuple((asleep[:hosts] / max(float(ends.max(initial=0.0)), 1e-12)).tolist())
         found.append(replace(of(ends, np.arange(ranks)), networks=parts, asleep=(shares,)))
     return found
+
+
+def _otherwise(program: Program, before: Network, after: Network) -> NDArray[np.float64]:
+    """Return when each rank is done, float64[OTHERWISE, 2, R], before and after, of runs that compute a little else.
+
+    Fewer of a run of many frames, so that all together have some FRAMES_UP_TO times four, but at least four.
+    """
+    chance = np.random.default_rng(1)
+    runs = int(np.clip(4 * FRAMES_UP_TO // max(1, len(program.destination)), 4, OTHERWISE))
+    found = np.zeros((runs, 2, program.compute_seconds.shape[1]))
+    fields: Iterable[tuple[Any, Any]] = zip(before, after, strict=True)
+    if all(np.array_equal(a, b) for a, b in fields):
+        return found
+    for each in found:
+        drawn = chance.gamma(UNSTEADY**-2, UNSTEADY**2, program.compute_seconds.shape)
+        other = program._replace(compute_seconds=drawn * program.compute_seconds)
+        each[:] = rank_ends(before, other), rank_ends(after, other)
+    return found
+
+
+def _of_frames(program: Program, before: Network, after: Network) -> float:
+    """Return the share that frames add of what flows do, at most 1, over the first steps of a run of many frames."""
+    ranks = program.compute_seconds.shape[1]
+    ends = np.append(0, np.cumsum(program.frames))[program.first_message]
+    kept = max(1, int(np.searchsorted(ends[::ranks], FRAMES_UP_TO, side="right")) - 1)
+    sent = int(program.first_message[kept * ranks])
+    part = program._replace(
+        compute_seconds=program.compute_seconds[:kept],
+        first_message=program.first_message[: kept * ranks + 1],
+        destination=program.destination[:sent],
+        volume_bytes=program.volume_bytes[:sent],
+        awaited=np.minimum(program.awaited[:sent], kept - 1),
+    )
+    frames, flows = (replay(after, each) - replay(before, each) for each in (in_frames(part), part))
+    return float(np.clip(frames / flows, 0.0, 1.0)) if flows > 0 else 1.0
 
 
 def in_frames(program: Program) -> Program:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from tagloom.errors import Finding, InputError
@@ -19,7 +20,7 @@ NO_BYTES = frozenset(
 # It counts one block of them, which goes to each of the other ranks.
 ONE_BLOCK = frozenset(["Alltoall", "Ialltoall", "Allgather", "Allgatherv", "Iallgather", "Iallgatherv"])
 MOST_EVEN = 2048  # ranks whose bytes are spread over all pairs: four million of them
-SPREAD = "mpiP does not say who sent to whom: bytes are spread evenly over all pairs of ranks"
+SPREAD = "mpiP does not say who sent to whom: each order replayed has partners of its own, bandwidth is of all pairs"
 UNCOUNTED = "this mpiP report does not count calls: how often a rank waited is unknown"
 _VERSION = re.compile(r"@ Version\s*:\s*([0-9]+)\.")
 _VERSIONS = ("2", "3")
@@ -226,4 +227,4 @@ def _even(found: Cells, sums: _Sums, remarks: tuple[str, ...], waits: float | No
             if a != b:
                 found.add(a, b, sums.sent / pairs, sums.count / pairs)
     calls = None if waits is None else waits / ranks
-    return found.done(ranks, sums.seconds, remarks, sums.communication, calls)
+    return replace(found.done(ranks, sums.seconds, remarks, sums.communication, calls), spread=True)

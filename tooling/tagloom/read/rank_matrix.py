@@ -30,7 +30,7 @@ class RankMatrix:
     """Bytes and messages by ordered pair of ranks, how many ranks there are, seconds or None, and remarks.
 
     `communication_seconds` is how long a rank was inside MPI calls on average, start and end of the run left out;
-    `calls` how often a rank waited for messages there, on average.
+    `calls` how often a rank waited for messages there, on average. `spread` is as in `Traffic`.
     """
 
     ranks: int
@@ -39,6 +39,7 @@ class RankMatrix:
     remarks: tuple[str, ...] = ()
     communication_seconds: float | None = None
     calls: float | None = None
+    spread: bool = False
 
 
 @dataclass

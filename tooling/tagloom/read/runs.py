@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.errors import Finding, InputError
-from tagloom.read.mpip_report import SPREAD
 from tagloom.records.traffic import Run, Traffic
 
 if TYPE_CHECKING:
@@ -19,10 +18,7 @@ if TYPE_CHECKING:
     from tagloom.records.simulation import Program
 
 TIMES_ONLY = "of the profile, times and calls count: what was sent is the traffic's"
-UNCOVERED = (  # as benchmarks/results/predict-errors.md measured it
-    "no interval covers what unknown partners cost: such forecasts were off by 5.27 % of the run on average, "
-    "29.29 % at worst, against simulations; --traffic beside the profile names them"
-)
+UNNAMED = "--traffic beside the profile names partners, and narrows the interval"
 
 
 def files_by_network(option: str, words: Sequence[str], fabric: Fabric) -> dict[str, Path]:
@@ -67,8 +63,7 @@ def silent_runs(fabric: Fabric, runs: Mapping[str, Run]) -> tuple[Run, ...]:
 def with_profile(traffic: Traffic | None, profile: Traffic, where: str) -> Traffic:
     """Return traffic with the run time of a profile and its split; without traffic, the profile's own messages.
 
-    What a profile cannot say of messages is said where they are its own. If it names no partners, no interval holds
-    what that costs: the remarks say what such forecasts were off by against simulations.
+    What a profile cannot say of messages is said where they are its own; if it names no partners, what does.
 
     Raises InputError if the profile has no run time, or no time inside MPI calls.
     """
@@ -84,7 +79,7 @@ def with_profile(traffic: Traffic | None, profile: Traffic, where: str) -> Traff
     if findings:
         raise InputError(findings)
     if traffic is None:
-        return replace(profile, remarks=(*profile.remarks, *((UNCOVERED,) if SPREAD in profile.remarks else ())))
+        return replace(profile, remarks=(*profile.remarks, *((UNNAMED,) if profile.spread else ())))
     own = (TIMES_ONLY,) if profile.messages.any() else profile.remarks
     inside, remarks = profile.communication_seconds, traffic.remarks + own
     return replace(traffic, seconds=profile.seconds, communication_seconds=inside, remarks=remarks, calls=profile.calls)

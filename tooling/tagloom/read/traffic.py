@@ -113,7 +113,8 @@ def _placed(matrix: RankMatrix, fabric: Fabric, placement: str, where: str) -> T
     if np.any(volume > ABSURD_BYTES):
         raise InputError([Finding(where, f"at most {ABSURD_BYTES:g} bytes between two ranks", f"{volume.max():g}")])
     remarks = matrix.remarks + _remark_of(*stayed.tolist())
-    return Traffic(volume, messages, matrix.seconds, remarks, matrix.communication_seconds, matrix.calls)
+    known = matrix.seconds, remarks, matrix.communication_seconds, matrix.calls, matrix.spread
+    return Traffic(volume, messages, *known)
 
 
 def _remark_of(size: float, count: float) -> tuple[str, ...]:

@@ -116,9 +116,10 @@ class Replay:
 
     seconds   of the replay before, with every link on and awake
     sleep_seconds, network_seconds   seconds added by sleep, and by other paths and speeds
-    orders    1 if the order of the messages was known, else how many random ones were replayed; then the seconds are
-              medians, and nine in ten orders add from least_seconds to most_seconds in all
+    orders    1 if the order of the messages was known, else how many were replayed; then the seconds are medians
+    least_seconds, most_seconds   nine in ten orders, or replays of a known order, add from the one to the other in all
     networks  the same of the run of each of several networks, while all of them ran; seconds 0 if it sends nothing
+    partners_drawn   whether each order drew who sends to whom, since nobody knows (`Traffic.spread`)
     asleep    for each order, the share of the run that each host's link is in LPI
     """
 
@@ -128,8 +129,9 @@ class Replay:
     sleep_seconds: float
     network_seconds: float
     orders: int = 1
-    least_seconds: float | None = None
-    most_seconds: float | None = None
+    least_seconds: float = 0.0
+    most_seconds: float = 0.0
+    partners_drawn: bool = False
     networks: tuple[Replay, ...] = ()
     asleep: tuple[tuple[float, ...], ...] = ()
 

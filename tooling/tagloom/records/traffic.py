@@ -23,6 +23,7 @@ class Traffic:
     communication_seconds  mean time of a process inside MPI calls, or None if unknown
     remarks       what the source format cannot express, for people
     calls         how often a process called MPI to send, on average, a collective once; None if unknown
+    spread        whether nobody knows who sent to whom, and bytes and messages are spread evenly over all pairs
     """
 
     volume_bytes: NDArray[np.float64]
@@ -31,6 +32,7 @@ class Traffic:
     remarks: tuple[str, ...] = ()
     communication_seconds: float | None = None
     calls: float | None = None
+    spread: bool = False
 
     def __post_init__(self) -> None:
         if self.volume_bytes.shape != self.messages.shape or np.any(np.diag(self.volume_bytes)):

@@ -31,6 +31,7 @@ WIDTH = 80
 LABEL = 10
 SHOWN_FINDINGS = 20
 SCREEN_LINES = 23  # of 24; the prompt takes one
+VAGUE_TIMES, VAGUE_POINTS = 10.0, 5.0  # times a slow-down, and points, that its interval may be wide without a warning
 OF_WATTS = (
     "watts_before",
     "watts_after",
@@ -447,7 +448,6 @@ def forecast_payload(forecast: Forecast, fabric: Fabric | None = None) -> dict[s
     payload["assumed"] = list(forecast.assumed)
     payload["ports"] = [asdict(port) for port in forecast.ports]
     payload["switches"] = [asdict(switch) for switch in (forecast.energy.switches if forecast.energy else ())]
-    payload["warnings"] = _warnings(payload)
     cut = forecast.interruption
     payload["interruptions"] = [] if cut is None else _interrupted(cut, fabric)
     ordered = forecast.replay is not None and forecast.replay.orders == 1
@@ -456,6 +456,7 @@ def forecast_payload(forecast: Forecast, fabric: Fabric | None = None) -> dict[s
         del replayed["networks"], replayed["asleep"]  # each network's part has its own; watts follow from the sleep
     payload["trace" if ordered else "orders"] = replayed
     payload["orders" if ordered else "trace"] = None
+    payload["warnings"] = _warnings(payload)
     payload["rate_switch"] = None if forecast.rate_switch is None else asdict(forecast.rate_switch)
     payload["networks"] = {network.name: network_payload(network) for network in forecast.networks}
     return payload
@@ -491,6 +492,20 @@ def _network_lines(networks: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def _warnings(payload: Mapping[str, Any]) -> list[str]:
+    """Return warnings of an interval that says little, and of a saving that costs more than it saves."""
+    return _vague(payload) + _dear(payload)
+
+
+def _vague(payload: Mapping[str, Any]) -> list[str]:
+    """Return a warning, with the input that helps, if the slow-down's interval is over ten times it and five points."""
+    value, low, high = (payload[f"slowdown_percent{end}"] for end in ("", "_low", "_high"))
+    if high - low <= max(VAGUE_TIMES * abs(value), VAGUE_POINTS):
+        return []
+    known = ("--traffic (partners), " if (payload["orders"] or {}).get("partners_drawn") else "") + "--trace (order)"
+    return [f"slow-down uncertain by {high - low:,.0f} points; to narrow it: {known}"]
+
+
+def _dear(payload: Mapping[str, Any]) -> list[str]:
     """Return a warning if a saving costs more than it saves."""
     if payload["power_unknown"]:
         return []
@@ -564,7 +579,7 @@ def forecast_lines(payload: Mapping[str, Any]) -> list[str]:
             f"{switched['lost_bytes']:,.0f} bytes in up to {switched['outage_seconds']:.1f} s",
         )
     if traced := payload.get("trace") or payload.get("orders"):
-        orders = f", {traced['orders']} random orders of them" if traced["orders"] > 1 else ""
+        orders = f", {traced['orders']} orders of them" if traced["orders"] > 1 else ""
         lines += row(
             "replayed",
             f"{count(traced['messages'], 'message')} in {count(traced['steps'], 'step')}{orders}: "
@@ -585,7 +600,7 @@ def forecast_lines(payload: Mapping[str, Any]) -> list[str]:
     keys = (*(["seconds_predicted"] if base else []), *(["watts_after"] if not payload["power_unknown"] else []))
     lines += row("by", "; ".join(_brief(payload["sources"][key]) for key in keys)) if keys else []
     assumed = row("assumed", "; ".join(payload["assumed"])) if payload["assumed"] else []
-    room = max(SCREEN_LINES - len(lines), 2)
+    room = max(SCREEN_LINES - len(lines), 1)
     return (
         lines + assumed[:room] if len(assumed) <= room else [*lines, *assumed[: room - 1], f"{'':{LABEL}}... (--json)"]
     )
