@@ -601,9 +601,9 @@ def forecast_lines(payload: Mapping[str, Any]) -> list[str]:
     lines += row("by", "; ".join(_brief(payload["sources"][key]) for key in keys)) if keys else []
     assumed = row("assumed", "; ".join(payload["assumed"])) if payload["assumed"] else []
     room = max(SCREEN_LINES - len(lines), 1)
-    return (
-        lines + assumed[:room] if len(assumed) <= room else [*lines, *assumed[: room - 1], f"{'':{LABEL}}... (--json)"]
-    )
+    if len(assumed) > room:
+        assumed = [*assumed[: room - 1], f"{'assumed' if room == 1 else '':{LABEL}}... (--json)"]
+    return lines + assumed
 
 
 def _slow_by(payload: Mapping[str, Any]) -> str:
