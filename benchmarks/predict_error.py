@@ -67,9 +67,9 @@ What sleeping links, queues and PAUSE of real switches do beyond the simulation'
 GOALS = f"""\
 ## Beyond the goals
 
-An error of {MOST_MEAN:g} % of the run on average and {MOST_WORST:g} % at worst, {LEAST_HELD} % of the orders held, an interval
-at most {MOST_WIDTH:g} times as wide as needed. Where the least error is beyond these too, a matrix says too little: the
-same messages in another order cost that much more or less, and only a trace says which it was.
+An error of {MOST_MEAN:g} % of the run on average and {MOST_WORST:g} % at worst, {LEAST_HELD} % of the orders held, an
+interval at most {MOST_WIDTH:g} times as wide as needed. Where the least error is beyond these too, a matrix says too
+little: the same messages in another order cost that much more or less, and only a trace says which it was.
 """
 
 
