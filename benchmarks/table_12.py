@@ -83,7 +83,8 @@ def ft(kind: str, ranks: int) -> Part:
 def lu(kind: str, ranks: int) -> Part:
     """Return one iteration of LU: faces with all neighbours, then two sweeps through the planes, from corner to corner.
 
-    proc_grid.f lays 2^m ranks out in rows of as many or twice as many as there are rows; x runs along them.
+    proc_grid.f: xdim is 2^(m // 2), doubled for odd m, of 2^m ranks, ydim the rest, and rank r is at (r mod xdim,
+    r // xdim), so 128 ranks are 16 x 8. subdomain.f shares x among xdim; neighbors.f: r + 1 is next along x.
     """
     points, times = LU[kind]
     bits = ranks.bit_length() - 1

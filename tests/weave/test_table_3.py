@@ -4,7 +4,9 @@ import importlib.util
 
 import pytest
 
-from fabrics import ROOT
+from fabrics import ROOT, make_fabric
+from tagloom.route import route
+from tagloom.weave import table_3_remarks, weave
 
 SPEC = importlib.util.spec_from_file_location("table_3", ROOT / "benchmarks" / "table_3.py")
 table_3 = importlib.util.module_from_spec(SPEC)
@@ -42,6 +44,32 @@ def test_mesh_with_any_one_link_off(k, n):
 @pytest.mark.parametrize(("u", "d", "r"), [(2, 4, 2), (2, 4, 3), (3, 6, 2)])
 def test_fat_tree(u, d, r):
     assert table_3.fat_tree(u, d, r) == (u**r, u)
+
+
+@pytest.mark.parametrize(
+    ("family", "dims", "parallel", "off", "said"),
+    [
+        (
+            "torus",
+            (3, 3),
+            2,
+            None,
+            ["count 3n = 6 VLANs here, this plan takes 4", "dateline", "rule R7", "longer paths"],
+        ),
+        ("torus", (4, 4), 2, None, ["count 3n = 6 VLANs here, this plan takes 4", "dateline", "fewer VLANs"]),
+        ("mesh", (3, 3), 1, None, []),
+        ("mesh", (3, 3), 1, 4, ["count n = 2 VLANs here, this plan takes 3", "turn model"]),
+        ("mesh", (3, 4), 1, None, []),
+        ("hypercube", (4,), 1, None, []),
+    ],
+)
+def test_a_renamed_plan_says_why_it_takes_another_number_of_vlans(family, dims, parallel, off, said):
+    fabric = make_fabric(family, *dims, parallel=parallel)
+    fabric = fabric if off is None else fabric.with_links_down({off})
+    routes = route(fabric, "auto", "renamed")
+    remarks = table_3_remarks(fabric, routes, weave(fabric, routes, "renamed").vlans)
+    assert len(remarks) == bool(said)
+    assert all(words in remarks[0] for words in said)
 
 
 @pytest.mark.slow

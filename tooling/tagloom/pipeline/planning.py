@@ -28,7 +28,15 @@ from tagloom.route.gather import gather
 from tagloom.route.plannable import refuse_networks, refuse_protection
 from tagloom.route.spread import any_bound, load_bound
 from tagloom.verify import Plan, broadcasts_once, dependencies, protection, tagged_frames_storm, verify
-from tagloom.weave import Alternative, asleep, first_fit_count, moved_entries, unknown_assignment, weave
+from tagloom.weave import (
+    Alternative,
+    asleep,
+    first_fit_count,
+    moved_entries,
+    table_3_remarks,
+    unknown_assignment,
+    weave,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -207,7 +215,8 @@ def plan(  # noqa: PLR0913 - what an operator may choose
         wanted = beside.state
     state, written = _rendered(fabric, wanted, templates, texts=texts)
     first_fit = first_fit_count(fabric, plain) if assignment == "fixed" and len(fabric.networks) < 2 else None
-    reported = woven.broadcast, woven.remarks
+    beside_paper = table_3_remarks(fabric, routes, woven.vlans) if woven.assignment == "renamed" else ()
+    reported = woven.broadcast, (*woven.remarks, *beside_paper)
     once = woven.broadcast != "static-arp"
     if beside is not None:
         detours, shown, rank = beside.detours, beside.protection, beside.rank

@@ -6,6 +6,7 @@ from tagloom.weave.broadcast import broadcast_tree
 from tagloom.weave.detours import name_detours
 from tagloom.weave.fixed import first_fit_count
 from tagloom.weave.moved_entries import moved_entries
+from tagloom.weave.renamed import table_3_remarks
 
 __all__ = [
     "ASSIGNMENTS",
@@ -15,6 +16,7 @@ __all__ = [
     "first_fit_count",
     "moved_entries",
     "name_detours",
+    "table_3_remarks",
     "unknown_assignment",
     "weave",
     "weave_detours",

@@ -139,3 +139,34 @@ def _rules(
     used = np.append(np.ones(len(hosts), np.bool_), out[len(hosts) :].any(axis=1))
     in_port = np.concatenate([fabric.host_port[hosts], fabric.head_port[channels]]).astype(np.int64)
     return in_port[used], out[used]
+
+
+def table_3_remarks(fabric: Fabric, routes: Routes, vlans: int) -> tuple[str, ...]:
+    """Return why a renamed plan takes another number of VLANs than Koibuchi et al. 2011, Table 3, count, if it does.
+
+    The table has k-ary n-cubes, all links on or one off: n VLANs for a mesh, 3n for a torus with two links between
+    neighbours. It counts dimension order, and the north-last turn model near a link that is off.
+    """
+    shape, off = fabric.shape, sum(not link.up for link in fabric.links)
+    torus = shape is not None and shape.family in {"torus", "ring"}
+    if shape is None or not (torus or shape.family == "mesh") or len(set(shape.dims)) > 1 or off > 1:
+        return ()
+    if shape.dims[0] < 3 or (torus and not fabric.parallel_link.any()):
+        return ()
+    n = len(shape.dims)
+    counted, formula = (3 * n, f"3n = {3 * n}") if torus else (n, f"n = {n}")
+    if vlans == counted:
+        return ()
+    if torus and "rule R7" in routes.reason:
+        why = (
+            "its paths change to the other parallel link at a dateline; these keep to one of two trees of each ring "
+            f"(rule R7), which takes fewer VLANs{'' if shape.dims[0] == 4 else ' and, from some sources, longer paths'}"
+        )
+    elif not torus and off and vlans > counted:
+        why = (
+            "its members are all turns of the turn model, by which a broadcast may come many times; these are only the "
+            "ports that a path takes"
+        )
+    else:
+        why = f"its paths are of dimension order; these are of {routes.method}"
+    return (f"Koibuchi et al. 2011 (Table 3) count {formula} VLANs here, this plan takes {vlans}: {why}",)
