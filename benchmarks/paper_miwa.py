@@ -254,8 +254,11 @@ def rows() -> list[Row]:
             "Sect. 5.2.1",
             "10 runs of each, mean; TAU's paraprof counts calls and bytes",
             "the procedure",
-            "one run of each, since a simulation repeats itself; profiles of TAU and mpiP are read",
-            f"`tagloom predict BUILD --profile FILE`, {FIGURES}",
+            "one run of each, since a simulation repeats itself; profiles of TAU, mpiP and paraprof are read",
+            (
+                f"`tagloom predict BUILD --profile FILE`, {FIGURES}. Of paraprof's summary times and calls count; its "
+                "bytes are sums of mean sizes, so the forecast is an interval"
+            ),
         ),
         (
             "errors",

@@ -236,6 +236,21 @@ def write_mpip(path: Path, program: Program, seconds: float) -> None:
     path.write_text("\n".join(lines) + "\n")
 
 
+def write_paraprof(path: Path, program: Program, seconds: float) -> None:
+    """Write what `paraprof --dumpmpisummary` says of a run: times and calls, in columns of 12 and 16 characters."""
+    waits = np.array(waits_of(program))
+    inside = 1e6 * (seconds - program.compute_seconds.sum(axis=0))
+    whole, once, none = np.array([1e6 * seconds]), np.ones(1), np.zeros(1)
+    groups = ("Calls", "Child Calls", "Exclusive TIME (Microseconds)", "Inclusive TIME (Microseconds)")
+    lines = ["", f"   {'   '.join([*groups, 'Bytes Transferred', 'Name'])}", "   " + "Min   Max   Mean   " * 5]
+    rows = [("MPI_Waitall()", waits, inside, inside), (".TAU application", once, whole - inside, whole)]
+    for name, calls, own, all_of in rows:
+        columns = ((calls, 12, 3), (none, 12, 3), (own, 16, 5), (all_of, 16, 5), (none, 16, 5))
+        cells = (f"{end:{wide}.{digits}f}" for x, wide, digits in columns for end in (x.min(), x.max(), x.mean()))
+        lines.append(f"{''.join(cells)}   {name}")
+    path.write_text("\n".join(lines) + "\n")
+
+
 def write_trace(path: Path, program: Program) -> None:
     """Write a program as the messages of a run, rank i on host i."""
     steps, ranks = program.compute_seconds.shape

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sqlite3
 import xml.etree.ElementTree as ET
 
 import networkx as nx
@@ -163,6 +164,27 @@ def test_all_that_is_wrong_with_a_question_is_told_at_once(build, run):
     assert status == 2
     assert "mpiP, TAU or paraprof" in err
     assert run("predict", build, "--rollout", build)[0] == 2
+
+
+def test_a_summary_of_times_and_calls_alone_is_forecast_within_an_interval(tmp_path, build, run):
+    """Nobody knows who sent to whom: the run may cost nothing more, and no load of a channel is forecast."""
+    fabric = build.parent / "f.yml"
+    assert run("plan", fabric, "--off", "s0:g1", "s0:g2", "-o", tmp_path / "less")[0] == 0
+    words = ["predict", tmp_path / "less", "--profile", PROFILES / "cg.S.4.mpisummary.txt"]
+    status, out, err = run(*words, "--ranks", 4, "--record", "--store", tmp_path / "kept.db", "--json")
+    assert status == 0, err
+    page = json.loads(out)
+    low, high = page["slowdown_percent_low"], page["slowdown_percent_high"]
+    assert low <= 0 < page["slowdown_percent"] < high
+    assert page["computation_seconds"] == pytest.approx(0.467679 - 0.065784, abs=2e-3)
+    (said,) = [line for line in page["assumed"] if "--traffic FILE" in line]
+    assert "who sent what to whom" in said
+    assert "relative_bandwidth_after" not in page
+    (kept,) = sqlite3.connect(tmp_path / "kept.db").execute("SELECT * FROM forecast").fetchall()
+    assert "seconds_predicted" in str(kept)
+    assert "out_bps" not in str(kept)
+    status, _, err = run(*words, "--ranks", 4, "--ranks-per-host", 4)
+    assert (status, "expected ranks on 2 hosts or more" in err) == (2, True)
 
 
 def test_a_simgrid_platform_has_routes_within_networks_and_none_between_them(tmp_path, run):

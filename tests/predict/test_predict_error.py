@@ -6,6 +6,8 @@ import sys
 import pytest
 
 from fabrics import ROOT
+from judges.orders import lasting, order, read_matrix, slowdown
+from judges.simulate import simulate
 
 pytestmark = pytest.mark.kernel
 
@@ -66,3 +68,25 @@ def test_a_forecast_without_partners_draws_them_and_says_so(tmp_path):
     assert beside["orders"]["partners_drawn"] is False
     assert any("times and calls count" in line for line in beside["assumed"])
     assert not any("partners" in line for line in beside["assumed"])
+
+
+@pytest.mark.slow
+def test_a_summary_without_messages_gives_an_interval_that_holds_the_truth(tmp_path):
+    """The runs are of NAS matrices, in orders as assumed, of one message a step, and of very uneven computing."""
+    held = []
+    for bench in predict_error.benches(tmp_path)[1:]:
+        for name, busy in (("cg", 1.5), ("lu", 8.0)):
+            matrix = read_matrix(predict_error.NPB / f"{name}.S.16.matrix.csv")
+            messages = {pair: (size / count * 5, 5) for pair, (size, count) in matrix.items()}
+            alone = order(messages, 16, 0)
+            alone = alone._replace(compute_seconds=0 * alone.compute_seconds)
+            seconds = busy * simulate(bench.before, alone).seconds
+            for seed, others in enumerate(({}, {"kind": "pipelined"}, {"uneven": 1.0})):
+                program = lasting(order(messages, 16, seed, **others), bench.before, seconds)
+                true = 100 * slowdown(program, bench.before, bench.after)
+                predict_error.write_paraprof(tmp_path / "s.txt", program, seconds)
+                words = ("predict", bench.build, "--profile", tmp_path / "s.txt", "--ranks", 16, *bench.words)
+                page = predict_error.tagloom(*words)
+                held.append(page["slowdown_percent_low"] <= true <= page["slowdown_percent_high"])
+                assert page["slowdown_percent_high"] < 1000, "an interval, not everything"
+    assert sum(held) >= 0.8 * len(held)

@@ -64,6 +64,7 @@ def _predict(args: argparse.Namespace, screen: Screen) -> int:
     with screen.waiting("forecasting"):
         payload = terminal.forecast_payload(pipeline.predict_build(build, question), build.fabric)
     lines = terminal.forecast_lines(payload)
+    traffic = None if traffic is not None and traffic.unknown else traffic  # loads of guessed messages are no forecast
     kept, said = _kept(args, payload, build, traffic)
     figures, drawn = _figures(args, eee, screen, traffic if program is None else None)
     payload |= kept | figures
@@ -301,7 +302,8 @@ def add(commands: Commands) -> None:
         "--profile",
         action="append",
         metavar="[NETWORK=]FILE",
-        help="profile of a run: mpiP or TAU; beside --traffic also paraprof --dumpmpisummary, of times and calls only",
+        help="profile of a run: mpiP, TAU or paraprof --dumpmpisummary, which has times and calls only: without "
+        "--traffic beside it, the forecast is an interval from messages that cost nothing to those that cost most",
     )
     predict.add_argument(
         "--trace",

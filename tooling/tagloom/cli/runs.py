@@ -56,7 +56,11 @@ def what_runs(args: argparse.Namespace, build: Build, all_found: Findings) -> Gi
         all_found.findings.append(Finding("--profile", expected, str(files["--profile"][""])))
     if not any(files[option].keys() - {""} for option in OPTIONS):
         whole = {option: each.get("") for option, each in files.items()}
-        return *_of_hosts(args, fabric, whole, None, all_found, lambda _: build.routes), ()
+        traffic, program = _of_hosts(args, fabric, whole, None, all_found, lambda _: build.routes)
+        if traffic is not None and traffic.unknown and len(fabric.networks) > 1:
+            expected = "what was sent, where hosts are in several networks: --traffic FILE"
+            all_found.findings.append(Finding("--profile", expected, "times and calls alone"))
+        return traffic, program, ()
     return _of_each(args, build, files, all_found)
 
 
@@ -82,6 +86,9 @@ def _of_each(args: argparse.Namespace, build: Build, files: dict[str, dict[str, 
         traffic, program = _of_hosts(args, part, own, start, all_found, _no_history)
         if traffic is None:
             continue
+        if traffic.unknown:
+            expected = f"what was sent beside times and calls: --traffic {name}=FILE"
+            all_found.findings.append(Finding(f"--profile {name}", expected, "nothing said"))
         if traffic.seconds is None and program is None and traffic.messages.any():
             expected = "how long it took (a line '# seconds: N', or --seconds)"
             all_found.findings.append(Finding(f"traffic of {name}", expected, "nothing said"))

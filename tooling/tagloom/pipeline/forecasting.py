@@ -22,6 +22,7 @@ from tagloom.predict.performance import move
 from tagloom.predict.rate_switch import switched_in_place
 from tagloom.predict.sweep import FIGURES, NONE, row_of
 from tagloom.predict.trace import network_of, replay_run
+from tagloom.predict.unknown_messages import guesses, spanned
 from tagloom.read import read_profile, read_traffic
 from tagloom.read.build_directory import read_texts
 from tagloom.read.estimate import estimate
@@ -79,7 +80,8 @@ def predict_build(build: Build, question: Question) -> Forecast:
     Before, every link is up, and at its ports' best speed if the settings slow it. Paths are those of the build if the
     same links are up, else what `tagloom plan` would choose. A run's messages are replayed in their order if known,
     else in random ones; traffic of too many pairs is only bounded by its channels. Intervals of the sleep policy widen
-    those of the forecast. Raises InputError.
+    those of the forecast. Of a profile without messages several are guessed, and the interval holds them all. Raises
+    InputError.
     """
     before, after = _compared(build, question.settings)
     traffic, moved = question.traffic, None
@@ -88,12 +90,10 @@ def predict_build(build: Build, question: Question) -> Forecast:
     old = new = build.routes
     copied = False
     if traffic is not None:
-        if _up(before) != _up(build.fabric):
-            old, how = _would_plan(before, build.assignment)
-            remarks += (f"with every link on: {how}",)
-        if _up(after) != _up(build.fabric):
-            new, how = _settled(after, build, question.settings)
-            remarks += (f"with these settings: {how}",)
+        old, new, remarks = _paths(build, question, before, after)
+        if traffic.unknown:
+            guessed = guesses(traffic, lambda each: (move(before, old, each), move(after, new, each)))
+            return spanned([predict_build(build, replace(question, traffic=each)) for each in guessed])
         floods, remark = counted_floods(before, traffic, (old, new), build.assignment)
         copied, lacking = followed_floods(before, question.program) if floods else (False, ())
         remarks += remark + lacking
@@ -133,6 +133,19 @@ def predict_build(build: Build, question: Question) -> Forecast:
         causes = {**found.causes, **lost}
         found = replace(found, interruption=cut, lost_bytes=lost_figure(cut, traffic), causes=causes)
     return replace(found, assumed=(*found.assumed, *remarks))
+
+
+def _paths(build: Build, question: Question, before: Fabric, after: Fabric) -> tuple[Routes, Routes, tuple[str, ...]]:
+    """Return the paths before and after, and remarks on those that are not the build's."""
+    old = new = build.routes
+    remarks: tuple[str, ...] = ()
+    if _up(before) != _up(build.fabric):
+        old, how = _would_plan(before, build.assignment)
+        remarks += (f"with every link on: {how}",)
+    if _up(after) != _up(build.fabric):
+        new, how = _settled(after, build, question.settings)
+        remarks += (f"with these settings: {how}",)
+    return old, new, remarks
 
 
 def interruption_of(fabric: Fabric, directory: Path, traffic: Traffic | None) -> Interruption:

@@ -142,8 +142,11 @@ def waits_of(
     return _waits(after, traffic, sleep.overhead, flows), _waits(after, traffic, sleep.most, flows)
 
 
-def widened(found: Forecast, others: Sequence[Forecast]) -> Forecast:
-    """Return a forecast whose figures of sleep reach as far as those of `others`, of other policies."""
+CORNERS = "the intervals of the sleep policy's times, their corners"
+
+
+def widened(found: Forecast, others: Sequence[Forecast], said: str = CORNERS) -> Forecast:
+    """Return a forecast whose run time and sleep reach as far as those of `others`: by default, of other policies."""
     if not others:
         return found
 
@@ -151,9 +154,8 @@ def widened(found: Forecast, others: Sequence[Forecast]) -> Forecast:
         figures: list[Figure] = [getattr(each, key) for each in (found, *others)]
         low = min(x for f in figures for x in (f.value, f.low) if x is not None)
         high = max(x for f in figures for x in (f.value, f.high) if x is not None)
-        said = "and the intervals of the sleep policy's times, their corners"
         source = figures[0].source
-        source += f" {said}" if "; interval" in source else f"; interval: {said.removeprefix('and ')}"
+        source += f" and {said}" if "; interval" in source else f"; interval: {said}"
         return replace(figures[0], low=low, high=high, source=source)
 
     return replace(

@@ -63,7 +63,8 @@ def silent_runs(fabric: Fabric, runs: Mapping[str, Run]) -> tuple[Run, ...]:
 def with_profile(traffic: Traffic | None, profile: Traffic, where: str) -> Traffic:
     """Return traffic with the run time of a profile and its split; without traffic, the profile's own messages.
 
-    What a profile cannot say of messages is said where they are its own; if it names no partners, what does.
+    What a profile cannot say of messages is said where they are its own; if it names no partners, what does. One of times
+    and calls alone (paraprof) has no messages; `predict.unknown_messages` guesses them.
 
     Raises InputError if the profile has no run time, or no time inside MPI calls.
     """
@@ -73,7 +74,7 @@ def with_profile(traffic: Traffic | None, profile: Traffic, where: str) -> Traff
     if profile.communication_seconds is None:
         expected = "a profile with times inside MPI calls: mpiP, TAU or paraprof --dumpmpisummary"
         findings.append(Finding(where, expected, "none"))
-    if traffic is None and not profile.messages.any():
+    if traffic is None and not profile.messages.any() and profile.ranks is None:
         expected = "what was sent: --traffic FILE beside a profile that does not say it"
         findings.append(Finding(where, expected, "no messages between hosts"))
     if findings:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -92,9 +93,11 @@ def read_profile(path: Path, fabric: Fabric, placement: str = "", ranks: int | N
     """Read a profile of a run as `read_traffic` does, also one that says how long calls took but not what was sent."""
     kind = "" if str(path).startswith(PREFIX) else kind_of(path)
     if kind == "paraprof":
-        traffic = _placed(read_ranks(path, kind, ranks), fabric, placement, str(path))
+        matrix = read_ranks(path, kind, ranks)
+        traffic = _placed(matrix, fabric, placement, str(path))
         check_networks(fabric, traffic, str(path))
-        return traffic
+        hosts = np.array(place(fabric, matrix.ranks, placement, str(path)))
+        return replace(traffic, ranks=np.bincount(hosts, minlength=len(fabric.hosts)))
     return read_traffic(path, fabric, placement, ranks)
 
 

@@ -24,6 +24,7 @@ class Traffic:
     remarks       what the source format cannot express, for people
     calls         how often a process called MPI to send, on average, a collective once; None if unknown
     spread        whether nobody knows who sent to whom, and bytes and messages are spread evenly over all pairs
+    ranks         int64[H], how many ranks ran on each host, where the source has times of calls but no messages
     """
 
     volume_bytes: NDArray[np.float64]
@@ -33,12 +34,18 @@ class Traffic:
     communication_seconds: float | None = None
     calls: float | None = None
     spread: bool = False
+    ranks: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         if self.volume_bytes.shape != self.messages.shape or np.any(np.diag(self.volume_bytes)):
             raise ValueError("a traffic matrix is square, with nothing on its diagonal")
         self.volume_bytes.setflags(write=False)
         self.messages.setflags(write=False)
+
+    @property
+    def unknown(self) -> bool:
+        """Return whether the times and calls of a run are known, but none of its messages."""
+        return self.ranks is not None and not self.messages.any()
 
     def among(self, hosts: NDArray[np.int64]) -> Traffic:
         """Return the traffic among some hosts, given by index, as arrays of all hosts."""
