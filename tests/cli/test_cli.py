@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tagloom.cli import main
+from tagloom.errors import InputError
 from tagloom.operate import prepare
 
 
@@ -375,6 +376,33 @@ def test_learning_is_written_where_its_frames_are_safe_and_refused_elsewhere(tmp
     status, _, err = run("plan", tmp_path / "f.yml", "-o", tmp_path / "c", "--learning", "--assignment", "renamed")
     assert (status, "--assignment fixed" in err) == (1, True)
     assert not (tmp_path / "c").exists()
+
+
+def test_a_plan_whose_switches_learn_is_proven_with_its_plan_alone_and_not_pushed(tmp_path, answer, run):
+    """Figure 1 of Koibuchi et al. 2011: texts alone show no path, so they are no yes."""
+    fabric, build, pinned = (tmp_path / name for name in ("f.yml", "b", "p"))
+    run("new", "mesh", "--dims", 2, 2, "-o", fabric)
+    status, out, _ = run("plan", fabric, "-o", build, "--learning-only", "--routing", "dor")
+    assert (status, "once taught" in out, "paste" in out, "no static entries" in out) == (0, True, True, True)
+    assert "bridge address" not in "".join(path.read_text() for path in (build / "configs").glob("*.cfg"))
+    assert "Those hold no static entries" in (build / "hosts" / "learning.sh").read_text()
+    status, page = answer("verify", build)
+    assert (status, page["proven"], page["learned_entries_max"], page["fdb_entries_max"]) == (0, True, 8, 0)
+    status, page = answer("verify", "--fabric", fabric, "--configs", build / "configs")
+    assert (status, page["proven"], page["off_path_pairs"], page["reachable_pairs"]) == (1, False, 12, 12)
+    assert run("verify", build, "--what-if", "links")[0] == 2
+    assert run("plan", fabric, "-o", pinned)[0] == 0
+    status, _, err = run("rollout", pinned, build, "-o", tmp_path / "r")
+    assert (status, "--learning-only" in err) == (2, True)
+    with pytest.raises(InputError, match="--learning-only"):
+        prepare.prepare(build)
+    status, _, err = run(
+        "plan", fabric, "-o", tmp_path / "c", "--learning-only", "--assignment", "renamed", "--protect", "link"
+    )
+    assert (status, "--assignment" in err, "--protect" in err) == (2, True, True)
+    text = (build / "configs" / "s0.cfg").read_text()
+    (build / "configs" / "s0.cfg").write_text(text.replace("100-101 untagged", "100 untagged"))
+    assert answer("verify", build)[0] == 1
 
 
 def test_a_whole_switch_is_off_as_if_the_fabric_file_said_so(tmp_path, answer, run):

@@ -238,6 +238,14 @@ def duplicates_allowed(directory: Path) -> bool:
     )
 
 
+def learns(directory: Path) -> bool:
+    """Return whether the switches of a build learn where hosts are, without static entries. Raises InputError."""
+    plan = directory / "plan.json"
+    if (directory / "rollout.json").exists() or not plan.exists():
+        return False
+    return checked(BuildForm, read_json(plan, "a build made by tagloom plan"), str(plan)).summary.taught
+
+
 def flooding(directory: Path) -> frozenset[int]:
     """Return the numbers of a rollout's waves after which switches still learn in some VLAN; none for a build."""
     if not (directory / "rollout.json").is_file():

@@ -126,7 +126,16 @@ def followed(args: argparse.Namespace, fabric: Fabric, builds: list[RunningBuild
 
 def _keeps_paths(args: argparse.Namespace, old: Fabric, new: Fabric, assignment: str) -> bool:
     """Return whether two fabrics differ in hosts alone, and no option chooses other paths."""
-    chosen = args.traffic or args.prefer or args.root or args.settings or args.off or args.learning or args.static_arp
+    chosen = (
+        args.traffic
+        or args.prefer
+        or args.root
+        or args.settings
+        or args.off
+        or args.learning
+        or args.learning_only
+        or args.static_arp
+    )
     if chosen or args.routing != "auto" or args.assignment != assignment or new.own_ways:
         return False
     parts = [

@@ -145,13 +145,14 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
             effort=args.effort,
             root=args.root,
             regulated=regulated,
-            learning=args.learning,
+            learning=args.learning or args.learning_only,
+            entries=not args.learning_only,
             keep=follows.keep,
             protect=args.protect,
         )
         summary = pipeline.summary_of(build, proof)
         sleeping = regulated.sleeping_hosts if regulated is not None else ()
-        hosts = pipeline.host_pages(build, teach=args.learning, sleeping=sleeping)
+        hosts = pipeline.host_pages(build, teach=args.learning or args.learning_only, sleeping=sleeping)
         if proof.proven:
             pipeline.write_build(build, proof, texts, args.output, hosts=hosts, summary=summary, force=args.force)
     screen.say(*terminal.plan_lines(fabric, summary, "byte" if traffic is not None else "host pair"))
@@ -163,7 +164,7 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
         if build.first_fit_vlans is not None:
             first_fit = terminal.count(build.first_fit_vlans, "VLAN")
             screen.say(*terminal.row("", f"the routing's own trees, merged first fit: {first_fit}"))
-    screen.say(*terminal.proof_lines(proof, len(fabric.hosts), taught=args.learning))
+    screen.say(*terminal.proof_lines(proof, len(fabric.hosts), taught=args.learning or args.learning_only))
     assumed = pipeline.assumptions(fabric, build.state, proof) if args.assumptions else None
     screen.say(*terminal.assumption_lines(assumed or []))
     if proof.proven and args.no_texts:
@@ -173,10 +174,13 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
             "next      the same without --no-texts",
         )
     elif proof.proven:
+        page = f"tagloom apply {args.output}{project_words()} --check --diff"
+        if args.learning_only:
+            page = f"paste {args.output}/configs into the switches, then run hosts/learning.sh on every host"
         wrote = f"{args.output}/ ({', '.join([terminal.count(len(texts), 'configuration'), 'plan.json', *hosts])})"
         screen.say(
             f"wrote     {wrote} in {time.monotonic() - start:.1f} s",
-            f"next      tagloom apply {args.output}{project_words()} --check --diff",
+            *terminal.row("next", page),
         )
     else:
         screen.say("the plan does not prove; nothing was written", "next      another --routing or --assignment")
@@ -204,15 +208,16 @@ def _verify(args: argparse.Namespace, screen: Screen) -> int:
     if args.build is not None:
         build = pipeline.read_build(args.build)
         fabric, routes, configs = build.fabric, build.routes, args.configs or args.build / "configs"
-        repeats, detours = build.duplicates_allowed, build.detours or None
+        repeats, detours, taught = build.duplicates_allowed, build.detours or None, build.taught
     else:
         all_found = Findings()
-        fabric, routes, configs, repeats, detours = (
+        fabric, routes, configs, repeats, detours, taught = (
             all_found.of(lambda: read_fabric(args.fabric, args.templates)),
             None,
             args.configs,
             False,
             None,
+            False,
         )
         all_found.of(lambda: pipeline.folder_of_texts(configs))
         all_found.end()
@@ -228,11 +233,12 @@ def _verify(args: argparse.Namespace, screen: Screen) -> int:
             duplicates_allowed=repeats,
             whole=True,
             trust_foreign=args.trust_foreign,
+            taught=taught,
         )
         own = sum(map(len, pipeline.site_lines(fabric).values()))
     assumed = pipeline.assumptions(fabric, state, proof) if args.assumptions else None
     screen.say(*terminal.row("read", f"{terminal.count(len(fabric.live), 'configuration')} of {configs}"))
-    screen.say(*terminal.proof_lines(proof, len(fabric.hosts)))
+    screen.say(*terminal.proof_lines(proof, len(fabric.hosts), taught=taught))
     screen.say(*losses.what_if_lines(proof.what_if))
     screen.say(*terminal.assumption_lines(assumed or []))
     screen.say(*terminal.text_lines(proof))
@@ -314,6 +320,10 @@ def _rollout(args: argparse.Namespace, screen: Screen) -> int:
     findings += pipeline.occupied(args.output, "rollout.json", force=args.force)
     running_builds(None, args.builds[0].parent, args.output, all_found, force=args.force, whole=False)
     builds = [all_found.of(partial(pipeline.read_build, path)) for path in args.builds]
+    from tagloom.records.build import LEARNS
+
+    learning = [path for path, each in zip(args.builds, builds, strict=True) if each is not None and each.taught]
+    all_found.findings += [Finding(str(path), "a build with static entries", LEARNS) for path in learning]
     all_found.end()
     with screen.waiting("ordering and proving waves"):
         wish = {"allow_drain": "drain" in allow, "foreign": args.foreign, "running": args.running}
@@ -434,6 +444,13 @@ def add(commands: Commands) -> None:
         action="store_true",
         help="with fixed: also learn addresses from tagged frames that hosts send (hosts/learning.sh), beside static "
         "entries, and accept those frames where they are proven deadlock-free or flow control is off",
+    )
+    plan.add_argument(
+        "--learning-only",
+        action="store_true",
+        help="with fixed: as --learning, instead of static entries: frames flood their VLAN until all hosts have run "
+        "hosts/learning.sh, and again after the aging time, which is the longest known of a switch. For configurations "
+        "that you paste: apply and rollout push only paths that static entries pin",
     )
 
     plan.add_argument(

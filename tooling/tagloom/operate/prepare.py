@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tagloom import platforms
-from tagloom.apply.build import build_of, duplicates_allowed, fabric_file, flooding, gives_back, read_waves
+from tagloom.apply.build import build_of, duplicates_allowed, fabric_file, flooding, gives_back, learns, read_waves
 from tagloom.apply.reading import read_running
 from tagloom.errors import AT_ONCE, Finding, InputError, PlanError
 from tagloom.graph.numbering import ids_clash, renumbered
@@ -22,6 +22,7 @@ from tagloom.pipeline.proving import proof_services, prove
 from tagloom.read import read_fabric
 from tagloom.read.build_directory import read_texts
 from tagloom.read.fabric_text import format_fabric
+from tagloom.records.build import LEARNS
 from tagloom.records.rollout import Rollout
 from tagloom.records.wave_proof import AS_PLANNED
 from tagloom.render import read_state
@@ -142,6 +143,8 @@ def prepare(directory: Path) -> PreparedChange:
     if models:
         actual = "no login is known"
         raise InputError([Finding(f"model {model}", "a model that tagloom can log in to", actual) for model in models])
+    if learns(directory):
+        raise InputError([Finding(str(directory), "a build with static entries", LEARNS)])
     waves = read_waves(directory)
     if not any(wave.number for wave in waves):  # nothing differs: what is left is to see that all hold the target
         return prepare(directory / "build")

@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.graph.floods import load_by
 from tagloom.graph.numbering import new_numbers, renumbered
@@ -16,7 +17,7 @@ from tagloom.pipeline.protecting import with_detours, with_detours_beside
 from tagloom.records.build import Build
 from tagloom.records.detours import UNASKED, Detour, with_vlans
 from tagloom.records.fabric_pair import FabricPair
-from tagloom.records.switch_state import FlowControl, dead_states
+from tagloom.records.switch_state import FlowControl, SwitchEditor, dead_states
 from tagloom.regulate.choose import RegulateOptions
 from tagloom.regulate.choose import regulate as choose_settings
 from tagloom.render import check_templates, parse, render, site_lines
@@ -27,7 +28,7 @@ from tagloom.route.choose import refuse_ways
 from tagloom.route.gather import gather
 from tagloom.route.plannable import refuse_networks, refuse_protection
 from tagloom.route.spread import any_bound, load_bound
-from tagloom.verify import Plan, broadcasts_once, dependencies, protection, tagged_frames_storm, verify
+from tagloom.verify import Plan, broadcasts_once, dependencies, protection, tagged_frames_storm, verify, verify_taught
 from tagloom.weave import (
     Alternative,
     asleep,
@@ -84,6 +85,7 @@ def summary_of(build: Build, proof: Findings) -> dict[str, Any]:
         "site_lines": sum(map(len, site_lines(build.fabric).values())),
         "protect": "none",
         "unprotected_why": build.unprotected_why,
+        "taught": build.taught,
         "detour_vlans": 0,
         "fdb_entries_max_without": proof.fdb_entries_max,
         **(build.protection.to_json() if build.protection is not None else {}),
@@ -141,6 +143,7 @@ def plan(  # noqa: PLR0913 - what an operator may choose
     root: str | None = None,
     regulated: RegulateResult | None = None,
     learning: bool = False,
+    entries: bool = True,
     keep: Build | None = None,
     protect: str = "none",
 ) -> tuple[Build, Findings, dict[str, str]]:
@@ -155,6 +158,8 @@ def plan(  # noqa: PLR0913 - what an operator may choose
                that may sleep
     learning   host ports accept tagged frames, by which hosts teach the switches; the plan is refused if those storm,
                or close a dependency cycle while ports send PAUSE
+    entries    whether switches hold static entries; without them (with `learning` alone) frames flood until hosts have
+               taught the switches, which keep what they learn as long as their families are known to
     keep       a build whose paths and VLAN ids stay for its hosts if possible; the plan's reason says if not
     protect    "link" or "switch": detours around every single failure are also installed, and proven; "auto": around
                single links, as far as that changes nothing else of the plan, surely fits and is found quickly
@@ -163,6 +168,8 @@ def plan(  # noqa: PLR0913 - what an operator may choose
     connect the fabric or `root` is invalid, PlanError if no deadlock-free plan fits.
     """
     refuse_plan(fabric, routing, assignment, prefer, protect=protect, root=root, texts=texts)
+    refuse_teaching(fabric, assignment, protect, entries=entries)
+    protect = protect if entries else "none"
     keep, previous = (build and by_new_names(build, fabric) for build in (keep, previous))
     top = chosen_root(fabric, routing, root)
     given = regulated.routes if regulated is not None and assignment == "fixed" and routing == "auto" else None
@@ -213,6 +220,7 @@ def plan(  # noqa: PLR0913 - what an operator may choose
         old = keep or previous
         beside = with_detours_beside(fabric, routes, woven, wanted, old.state if old else {}, hosts_tag=learning)
         wanted = beside.state
+    wanted = wanted if entries else _without_entries(fabric, wanted)
     state, written = _rendered(fabric, wanted, templates, texts=texts)
     first_fit = first_fit_count(fabric, plain) if assignment == "fixed" and len(fabric.networks) < 2 else None
     beside_paper = table_3_remarks(fabric, routes, woven.vlans) if woven.assignment == "renamed" else ()
@@ -223,13 +231,41 @@ def plan(  # noqa: PLR0913 - what an operator may choose
     else:
         detours, shown, rank = protection(fabric, woven.state, state, protect, detours, once=once)
     build = Build(fabric, routes, woven.assignment, vlans, state, *reported, bound, traffic, first_fit, detours, shown)
-    build = replace(build, unprotected_why=beside.why if beside is not None else "")
-    proof = verify(fabric, state, Plan(routes, build.duplicates_allowed, shares=True))
+    build = replace(build, unprotected_why=beside.why if beside is not None else "", taught=not entries)
+    compared = Plan(routes, build.duplicates_allowed, shares=True)
+    proof = verify(fabric, state, compared) if entries else verify_taught(fabric, state, compared)
     if rank is not None:  # dependencies after failures ascend in it, too
         proof = replace(proof, channel_rank=rank)
     if learning and woven.assignment == "fixed" and not proof.tagged_frames_safe:
         _refuse_teaching(fabric, state, proof)
     return build, proof, written
+
+
+def refuse_teaching(fabric: Fabric, assignment: str, protect: str, *, entries: bool) -> None:
+    """Raise InputError, of all findings, for what switches without static `entries` cannot do."""
+    if entries:
+        return
+    refused = {
+        "--assignment": (assignment != "fixed", "fixed: only there a host can tag frames of each VLAN", assignment),
+        "--protect": (protect not in UNASKED, "none: nobody teaches switches detours", protect),
+        "networks": (len(fabric.networks) > 1 or bool(fabric.tagged_hosts), "one network of untagged hosts", "several"),
+        "uplinks": (bool(len(fabric.uplinks)), "none: hosts behind them teach nothing", f"{len(fabric.uplinks)}"),
+    }
+    if findings := [
+        Finding(where, f"{rule} (--learning-only)", what) for where, (no, rule, what) in refused.items() if no
+    ]:
+        raise InputError(findings)
+
+
+def _without_entries(fabric: Fabric, state: FabricState) -> FabricState:
+    """Return states without static entries, whose switches keep what they learn as long as is known to be possible."""
+    found = dict(state)
+    for switch in fabric.live:
+        editor = SwitchEditor.of(state[switch.name])
+        editor.entries = {}
+        editor.aging_seconds = platforms.of(switch).longest_aging_seconds or editor.aging_seconds
+        found[switch.name] = editor.freeze()
+    return found
 
 
 def _refuse_teaching(fabric: Fabric, state: FabricState, proof: Findings) -> None:

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from tagloom import platforms
-from tagloom.errors import Finding
+from tagloom.errors import Finding, InputError
 from tagloom.platforms.port_names import channel_name
 from tagloom.records.fabric_pair import shared_part
 from tagloom.records.switch_state import FlowControl, dead_states
@@ -31,6 +31,7 @@ from tagloom.verify import (
     prove_running,
     prove_wave,
     verify,
+    verify_taught,
     what_if,
 )
 from tagloom.verify.border import open_borders
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     Readings = Mapping[str, Reading]
 
 
-def prove(
+def prove(  # noqa: PLR0913 - what a proof depends on
     fabric: Fabric,
     texts: Mapping[str, str],
     routes: Routes | None,
@@ -61,23 +62,28 @@ def prove(
     duplicates_allowed: bool = False,
     whole: bool = False,
     trust_foreign: bool = False,
+    taught: bool = False,
 ) -> tuple[FabricState, Findings]:
     """Prove a fabric from configuration texts alone; with `routes`, frames must also follow the planned paths.
 
     `loss` adds the effect of losing each of the "entries", "links" or "switches" alone; hosts then move by `detours`,
     or, without any, to what still serves them. With `whole`, the texts are the switches' whole configuration: an
     unknown line that may change forwarding is a finding (unless `trust_foreign`), and the texts are checked for pasting
-    top to bottom. Without it, a push adds them to lines of others.
+    top to bottom. Without it, a push adds them to lines of others. If hosts have `taught` the switches, frames follow
+    what was learned where no static entry leads. Raises InputError for `loss` then.
     """
+    if taught and loss:
+        raise InputError([Finding("--what-if", "a build with static entries", "one whose switches learn")])
+    proven = verify_taught if taught else verify
     plan = Plan(routes, duplicates_allowed, shares=True)
     if whole:
 
         def judge(fabric: Fabric, state: FabricState, readings: Readings) -> Findings:
-            return verify(fabric, state, replace(plan, addresses=_addresses(readings)))
+            return proven(fabric, state, replace(plan, addresses=_addresses(readings)))
 
         return _prove_whole_texts(fabric, texts, judge, (loss, detours), trust_foreign=trust_foreign)
     state, unknown = parse(fabric, texts)
-    proof = verify(fabric, state, plan)
+    proof = proven(fabric, state, plan)
     return state, replace(_with_losses(fabric, state, proof, loss, detours), findings=(*unknown, *proof.findings))
 
 

@@ -101,7 +101,14 @@ def report(  # noqa: PLR0913 - what a report may be made of
             days, day = _by_timetable(build.fabric.with_links_up(), timetable, at_seconds, power)
     if findings:
         raise InputError(findings)
-    state, proof = prove(build.fabric, texts, build.routes, duplicates_allowed=build.duplicates_allowed, whole=True)
+    state, proof = prove(
+        build.fabric,
+        texts,
+        build.routes,
+        duplicates_allowed=build.duplicates_allowed,
+        whole=True,
+        taught=build.taught,
+    )
     question = Question(traffic, settings, eee, rates=rates, power=power, rollout=rollout)
     curve = eee or POWERCONNECT_5548
     volume = traffic.volume_bytes if traffic is not None else None

@@ -176,6 +176,11 @@ class Platform:
         return self.eee and bool(self.grammar) and bool(family(self.grammar, self.firmware).get("eee_at_factory"))
 
     @property
+    def longest_aging_seconds(self) -> int:
+        """Return how long its learned addresses may last at most, 0 where that is not known of its family."""
+        return int(family(self.grammar).get("longest_aging_seconds") or 0) if self.grammar else 0
+
+    @property
     def discard_pvid(self) -> int:
         """Return the PVID by which its ports drop untagged frames, on its command line and over SNMP."""
         return int(family(self.grammar).get("discard_pvid", 4095)) if self.grammar else 4095

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -200,9 +200,10 @@ def read_build(directory: Path, parse: Callable[[Fabric, Mapping[str, str]], Fab
     guarded = None
     if summary.protect != "none":
         guarded = Protection(**{each.name: getattr(summary, each.name) for each in fields(Protection)})
-    return Build(
+    build = Build(
         fabric, routes, summary.assignment, summary.vlans, state, *reported, detours=detours, protection=guarded
     )
+    return replace(build, taught=summary.taught)
 
 
 def _read_detours(payload: BuildForm, fabric: Fabric, where: str) -> tuple[Detour, ...]:

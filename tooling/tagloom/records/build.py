@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from tagloom.records.traffic import Traffic
 
 
+LEARNS = (  # why a build whose switches are taught by hosts is not pushed
+    "one whose switches learn from hosts (--learning-only): its changes are not proven. Paste its configurations, run "
+    "hosts/learning.sh on every host, and check with tagloom verify"
+)
+
+
 @dataclass(frozen=True, eq=False)
 class Build:
     """A planned fabric, as in a build directory; `assignment` to `remarks` are as in VlanPlan.
@@ -20,7 +26,8 @@ class Build:
     `load_bound` is a lower bound on the busiest channel's load over all choices of parallel links and trees that the
     routing leaves free, None if not computed. With `traffic`, loads are bytes. `first_fit_vlans` is what Step 2 of the
     paper would need. `detours` are installed, but no host's PVID selects them before a failure; `protection` counts
-    what they protect, or `unprotected_why` says why there are none although none were refused.
+    what they protect, or `unprotected_why` says why there are none although none were refused. If switches are `taught`
+    by hosts, they have no static entries.
     """
 
     fabric: Fabric
@@ -36,6 +43,7 @@ class Build:
     detours: tuple[Detour, ...] = ()
     protection: Protection | None = None
     unprotected_why: str = ""
+    taught: bool = False
 
     @property
     def duplicates_allowed(self) -> bool:

@@ -98,6 +98,8 @@ class Findings:
         do not: if the two are also cabled together outside, that loops, and no configuration shows it
     invented_addresses  hosts whose MAC address tagloom made up: entries for them serve no real host
     uplinks  ports that lead to unknown addresses, to which frames are flooded
+    learned_entries_max  the most addresses that a switch must have learned for the paths to be its own; 0 where static
+        entries lead everywhere
     flood_links_max, flood_ports_max  the most channels and hosts' ports that one such frame takes
     networks  the networks of hosts, none if there is but one; the pairs are those of each
     leaks     frames that come to a port of another network: a witness for each two networks
@@ -133,6 +135,7 @@ class Findings:
     foreign_cycle: tuple[str, ...] = ()
     foreign_unguarded: tuple[str, ...] = ()
     invented_addresses: int = 0
+    learned_entries_max: int = 0
     uplinks: int = 0
     flood_links_max: int = 0
     flood_ports_max: int = 0
@@ -206,6 +209,7 @@ class Findings:
             "channels": self.channels,
             "dependencies": self.dependencies,
             "fdb_entries_max": self.fdb_entries_max,
+            "learned_entries_max": self.learned_entries_max,
             "findings": [finding.to_json() for finding in self.findings],
             **(self._of_texts() if self.unknown_lines is not None else {}),
             **self._what_if(),

@@ -111,6 +111,7 @@ class SummaryForm(Form):
     broadcast: str = "flood"
     remarks: list[str] = Field(default_factory=list)
     protect: Literal["none", "auto", "link", "switch"] = "none"
+    taught: bool = False
     protected: Annotated[int, Field(ge=0)] = 0
     unprotected: Annotated[int, Field(ge=0)] = 0
     detour_vlans: Annotated[int, Field(ge=0, le=4094)] = 0

@@ -56,6 +56,13 @@ def _sleeping(name: str, hosts: tuple[str, ...]) -> str:
     )
 
 
+WITH_ENTRIES = """\
+Those also hold static entries, which make this script needless; it is for
+# switches that take none."""
+WITHOUT_ENTRIES = """\
+Those hold no static entries: until every host has run this script, and for a
+# host that is forgotten, switches send frames to all hosts. Run it before you measure anything."""
+
 LEARNING = """\
 #!/bin/sh
 # Teach the switches where this host is, in every VLAN of {name}: one tagged broadcast in each. Run it as root on
@@ -64,8 +71,8 @@ LEARNING = """\
 # on, and sends again each time as many seconds have passed. Without one, run it again within the aging time.
 #
 # On every switch: host ports must take tagged frames (acceptable frames: all) and be members of all VLANs {vlans},
-# as in the configurations beside this file. Those also hold static entries, which make this script needless; it is
-# for switches that take none. Every switch learns up to {hosts} hosts x {count} VLANs = {entries} MAC addresses.
+# as in the configurations beside this file. {entries_there}
+# Every switch learns up to {hosts} hosts x {count} VLANs = {entries} MAC addresses.
 #
 # A ping in each VLAN, the usual advice, is no use: frames leave to hosts untagged, so no echo ever reaches a VLAN
 # interface. Source: Koibuchi et al. 2011, sect. 3.3, with a plain broadcast in place of the ping.
@@ -114,6 +121,7 @@ def learning(fabric: Fabric, state: FabricState, assignment: str) -> dict[str, s
             "switches are taught by tagged broadcasts only where a frame keeps its VLAN",
             next_step="use --assignment fixed, or static entries (no --learning)",
         )
+    pinned = any(len(held.entry_vlan) for held in state.values())
     taught = [(part, _vlans_of(fabric, part, state)) for part in fabric.by_network]
     entries = sum(len(part.hosts) * len(ids) for part, ids in taught)
     several = len(taught) > 1
@@ -141,6 +149,7 @@ def learning(fabric: Fabric, state: FabricState, assignment: str) -> dict[str, s
             hosts=len(part.hosts),
             count=len(ids),
             entries=len(part.hosts) * len(ids),
+            entries_there=WITH_ENTRIES if pinned else WITHOUT_ENTRIES,
             ids=" ".join(map(str, ids)),
             aging=(aging := min((held.aging_seconds for held in state.values()), default=DEFAULT_AGING_SECONDS)),
             half=max(1, aging // 2),

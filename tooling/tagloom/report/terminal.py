@@ -139,7 +139,7 @@ def proof_lines(proof: Findings, hosts: int, *, taught: bool = False) -> list[st
     lines = [
         *verdict(
             "proof",
-            "every pair arrives on its own path",
+            f"every pair arrives on its own path{', once taught' if proof.learned_entries_max else ''}",
             f"{max(on_path, 0):,} of {proof.pairs:,}",
             on_path == proof.pairs,
         ),
@@ -155,6 +155,13 @@ def proof_lines(proof: Findings, hosts: int, *, taught: bool = False) -> list[st
         lines += verdict("", "frames to unknown addresses reach uplinks once", figure, once)
         takes = f"{count(proof.flood_links_max, 'channel')} and {count(proof.flood_ports_max, 'port')} of hosts"
         lines += row("floods", f"each frame to an unknown address takes up to {takes}")
+    if proof.learned_entries_max:
+        lines += row(
+            "assumed",
+            f"no static entries: switches learn up to {proof.learned_entries_max:,} addresses each from hosts that run "
+            "hosts/learning.sh, in any order, and again within the aging time. Until then, and for a host that is "
+            "forgotten, frames go to all hosts, and arrive once",
+        )
     if proof.tagged_frames_safe:
         takes = "takes" if proof.tagged_frames_ports == 1 else "take"
         figure = f"{count(proof.tagged_frames_ports, 'port')} {takes} them" if proof.tagged_frames_ports else "refused"

@@ -19,6 +19,7 @@ from tagloom.verify.prove import (
     verify,
 )
 from tagloom.verify.running import as_settled, prove_running
+from tagloom.verify.taught import verify_taught
 from tagloom.verify.wave import foreign_dependencies, live_vlans, own_dependencies, prove_wave
 from tagloom.verify.what_if import what_if
 
@@ -47,6 +48,7 @@ __all__ = [
     "prove_wave",
     "tagged_frames_storm",
     "verify",
+    "verify_taught",
     "what_if",
     "working_pairs",
 ]
