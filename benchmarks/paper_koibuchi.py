@@ -366,9 +366,9 @@ def tables_of_vlans() -> list[Row]:
             (
                 f"{typed(*plan_4)}. No echo comes back to an interface in a VLAN, as frames leave to hosts untagged: "
                 "ours is a plain broadcast. No static entries are in the texts (`--learning` keeps them), and the "
-                "aging time is the longest, 1,000,000 s, where the range of its line is known: not on 5324s. `tagloom verify "
-                "build` proves the state before and after hosts have taught. Where flow control is on, the plan is "
-                "refused: tagged frames close a dependency cycle"
+                "aging time is the longest, 1,000,000 s, where the range of its line is known: not on 5324s. `tagloom "
+                "verify build` proves the state before and after hosts have taught. Where flow control is on, the plan "
+                "is refused: tagged frames close a dependency cycle"
             ),
         ),
         (

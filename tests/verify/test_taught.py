@@ -73,3 +73,22 @@ def test_what_hosts_cannot_teach_is_not_proven(fabric, planned):
         state = {**build.state, name: replace(build.state[name], **{field: cells})}
         found = verify_taught(fabric, state, Plan(build.routes, shares=True))
         assert (found.proven, found.off_path_pairs > 0, found.reachable_pairs) == (False, True, proof.pairs), field
+
+
+@pytest.mark.parametrize(
+    ("model", "line"),
+    [
+        ("powerconnect-6248", "bridge aging-time 1000000"),
+        ("hpe-5130-24g-4sfp", "mac-address timer aging 1000000"),
+        ("huawei-s5731-s24t4x", "mac-address aging-time 1000000"),
+        ("powerconnect-5548", ""),
+        ("n-series", ""),
+    ],
+)
+def test_the_aging_time_is_set_where_its_longest_is_known(model, line):
+    fabric = make_fabric("ring", 3, model=model)
+    build, proof, texts = plan(fabric, share_directory() / "templates", learning=True, entries=False)
+    assert proof.proven
+    assert len({held.aging_seconds for held in build.state.values()}) == 1
+    lines = {each.strip() for text in texts.values() for each in text.splitlines() if "aging" in each}
+    assert lines == ({line} if line else set())
