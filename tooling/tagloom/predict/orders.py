@@ -88,11 +88,7 @@ def replay_orders(
         kind = KINDS[i % len(KINDS)]
         drawn_for = [with_partners(run, chance) if run.traffic.spread else run for run in sending]
         counted = [_counted(run.traffic, chance, kind) for run in drawn_for]
-        share = min(1.0, MOST_MESSAGES / sum(float(count.sum()) for count, _ in counted))
-        share = min(share, MOST_COPIES / max(1.0, sum(float((count * copies).sum()) for count, _ in counted)))
-        steps = np.array([steps for _, steps in counted])
-        kept = np.array([max(1, round(each * share)) for each in steps.tolist()])
-        part = kept / steps
+        kept, part = _kept(counted, copies)
         each = zip(drawn_for, counted, kept.tolist(), part.tolist(), strict=True)
         drawn = [_draw(run, count, own, some, chance, kind) for run, (count, _), own, some in each]
         program = joined_programs(drawn)
@@ -122,6 +118,17 @@ def replay_orders(
         whole = replace(parts[-1], asleep=tuple(tuple(row) for row in lpi.tolist()))
         result.append(_whole(parts[:-1], whole, sending, runs))
     return result
+
+
+def _kept(
+    counted: Sequence[tuple[NDArray[np.float64], int]], copies: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return how many steps of each run are replayed, and which part of its own that is."""
+    share = min(1.0, MOST_MESSAGES / sum(float(count.sum()) for count, _ in counted))
+    share = min(share, MOST_COPIES / max(1.0, sum(float((count * copies).sum()) for count, _ in counted)))
+    steps = np.array([steps for _, steps in counted])
+    kept = np.array([max(1, round(each * share)) for each in steps.tolist()])
+    return kept, kept / steps
 
 
 def _whole(parts: Sequence[Replay], whole: Replay, sending: Sequence[Run], runs: Sequence[Run]) -> Replay:

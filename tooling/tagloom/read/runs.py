@@ -63,8 +63,8 @@ def silent_runs(fabric: Fabric, runs: Mapping[str, Run]) -> tuple[Run, ...]:
 def with_profile(traffic: Traffic | None, profile: Traffic, where: str) -> Traffic:
     """Return traffic with the run time of a profile and its split; without traffic, the profile's own messages.
 
-    What a profile cannot say of messages is said where they are its own; if it names no partners, what does. One of times
-    and calls alone (paraprof) has no messages; `predict.unknown_messages` guesses them.
+    What a profile cannot say of messages is said where they are its own; if it names no partners, what does. One of
+    times and calls alone (paraprof) has no messages; `predict.unknown_messages` guesses them.
 
     Raises InputError if the profile has no run time, or no time inside MPI calls.
     """
