@@ -97,6 +97,16 @@ class Bench:
         """Send one broadcast from each host."""
         return self._send([(a, BROADCAST) for a in hosts], patience)
 
+    def teach(self, turns: list[tuple[int, int]]) -> list[Seen]:
+        """Send a broadcast of each (host, VLAN), tagged by the host; the bridges keep what they learn from it."""
+        frames = [[host, format_mac(BROADCAST), vlan] for host, vlan in turns]
+        return [Seen.of(each) for each in self.machine.request("send", frames=frames, learn=True)["frames"]]
+
+    def taught(self, pairs: list[tuple[int, int]]) -> list[Seen]:
+        """Send one frame for each (host, host), by what the bridges have learned."""
+        frames = [[a, format_mac(int(self.fabric.host_mac[b]))] for a, b in pairs]
+        return [Seen.of(each) for each in self.machine.request("send", frames=frames, learn=True)["frames"]]
+
     def _send(self, frames: list[tuple[int, int]], patience: float) -> list[Seen]:
         raw = self.machine.request("send", frames=[[a, format_mac(mac)] for a, mac in frames], patience=patience)
         return [Seen.of(each) for each in raw["frames"]]

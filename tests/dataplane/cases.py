@@ -51,6 +51,11 @@ def planned() -> Iterator[Case]:
             build, proof, texts = pipeline.plan(make(), ROOT / "templates", assignment=assignment)
             assert proof.proven, name
             yield Case(f"{name}, {assignment}", build, texts)
+    build, proof, texts = pipeline.plan(
+        shapes["mesh 4x4"](), ROOT / "templates", routing="dor", learning=True, entries=False
+    )
+    assert proof.proven
+    yield Case("mesh 4x4, taught", build, texts)
 
 
 def slipped(count: int, seed: int) -> Iterator[Case]:

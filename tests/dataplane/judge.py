@@ -99,6 +99,33 @@ def judge(
     return wrong + _unicasts(bench, state, said, routes, figures, pairs or all_pairs(bench.fabric))
 
 
+def taught(bench: Bench, state: FabricState, routes: Routes, figures: Figures) -> list[str]:
+    """Teach bridges without static entries: before, frames arrive flooded; after, on the planned path and nowhere else.
+
+    Hosts send their tagged broadcasts one VLAN after the other, the last host first.
+    """
+    fabric, pairs = bench.fabric, all_pairs(bench.fabric)
+    wrong = [
+        f"h{a} -> h{b}: expected one copy before anybody has taught, actual {_told(seen)}"
+        for (a, b), seen in zip(pairs, bench.unicasts(pairs), strict=True)
+        if seen.heard.get(b) != 1 or seen.storm
+    ]
+    vlans = sorted({vlan for held_there in state.values() for vlan in held_there.owned_vlans})
+    turns = [(host, vlan) for vlan in vlans for host in reversed(range(len(fabric.hosts)))]
+    for (a, vlan), seen in zip(turns, bench.teach(turns), strict=True):
+        figures.broadcasts += 1
+        figures.once += (once := seen.heard == {b: 1 for b in range(len(fabric.hosts)) if b != a})
+        wrong += [] if once else [f"h{a} in VLAN {vlan}: expected one copy at every host, actual {_told(seen)}"]
+    for (a, b), seen in zip(pairs, bench.taught(pairs), strict=True):
+        path = _planned(fabric, routes, a, b)
+        figures.pairs += 1
+        figures.arrived += seen.heard.get(b, 0) == 1
+        figures.overheard += bool(seen.heard.keys() - {b})
+        if {(s, p) for s, p, _ in seen.hops} != path or seen.hops.total() != len(path) or seen.heard != {b: 1}:
+            wrong.append(f"h{a} -> h{b}: expected the planned path {sorted(path)}, actual {_told(seen)}")
+    return wrong
+
+
 def _broadcasts(bench: Bench, said: Prediction, figures: Figures) -> tuple[list[str], bool]:
     """Broadcast from host after host until one storms: then the others are not asked."""
     wrong: list[str] = []

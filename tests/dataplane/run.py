@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the fabrics of t
 
 from bench import PLATFORM, Bench
 from cases import Case, black_hole, looped, planned, slipped
-from judge import Figures, Prediction, all_pairs, held, judge
+from judge import Figures, Prediction, all_pairs, held, judge, taught
 from spanning import Shared, shared, show_shared
 from tagloom.errors import DeviceError, InputError, TagloomError
 from tagloom.lab.kernel import choice
@@ -67,6 +67,11 @@ def show(machine: Connection, case: Case | Shared, folder: Path) -> tuple[Figure
     parsed = {name: parse_configuration(PLATFORM, text) for name, text in case.texts.items()}
     state = {name: each.state for name, each in parsed.items()}
     said = Prediction.of(build.fabric, state, build.routes, duplicates_allowed=build.duplicates_allowed)
+    if build.taught:
+        with Bench(machine, build.fabric) as bench:
+            refused = bench.configure(case.texts, folder, one_by_one=False)
+            wrong = [f"{name}: {complaints}" for name, complaints in refused.items() if complaints]
+            return figures, wrong + held(state, bench.state()) + taught(bench, build.state, build.routes, figures)
     with Bench(machine, build.fabric) as bench:
         errors = bench.configure(case.texts, folder, one_by_one=case.name.startswith(ONE_BY_ONE))
         wrong = [

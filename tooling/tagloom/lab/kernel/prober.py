@@ -312,20 +312,22 @@ class Prober:
         return {"frames": [space.frames() for space in self.switches]}
 
     def send(self, frames: list[list[Any]], patience: float = 0.0, learn: bool = False) -> dict[str, Any]:
-        """Send frames [host, destination MAC] one after the other, the bridges having forgotten what they learned.
+        """Send frames [host, destination MAC, tag] one after the other, the bridges having forgotten what they learned.
 
         Gives of each: `hops` [switch, port, tag] of every copy a switch sent (tag 0 = untagged), `hosts`
         {host: copies}, and `storm`, the frames each port sent in `seconds` of it, [] where there was none.
+        A host tags its frame where a tag is given.
         `patience` is how long to wait for copies after the last one seen, in seconds.
         """
-        return {"frames": [self._send(host, mac, patience, learn) for host, mac in frames]}
+        return {"frames": [self._send(host, mac, patience, learn, *tag) for host, mac, *tag in frames]}
 
-    def _send(self, host: int, mac: str, patience: float, learn: bool) -> dict[str, Any]:
+    def _send(self, host: int, mac: str, patience: float, learn: bool, tag: int = 0) -> dict[str, Any]:
         if not learn:
             for space in self.switches:
                 space.links.flush()
         self.number += 1
-        head = bytes.fromhex(mac.replace(":", "")) + self.macs[host] + struct.pack(">HQ", PROBE, self.number)
+        addresses = bytes.fromhex(mac.replace(":", "")) + self.macs[host]
+        head = addresses + (struct.pack(">HH", 0x8100, tag) if tag else b"") + struct.pack(">HQ", PROBE, self.number)
         self.hosts[host].raw.send(head.ljust(SHORTEST, b"\0"))
         hops: list[list[Any]] = []
         heard: dict[int, int] = {}
