@@ -168,7 +168,7 @@ def plan(  # noqa: PLR0913 - what an operator may choose
     connect the fabric or `root` is invalid, PlanError if no deadlock-free plan fits.
     """
     refuse_plan(fabric, routing, assignment, prefer, protect=protect, root=root, texts=texts)
-    refuse_teaching(fabric, assignment, protect, entries=entries)
+    _refuse_without_entries(fabric, assignment, protect, entries=entries)
     protect = protect if entries else "none"
     keep, previous = (build and by_new_names(build, fabric) for build in (keep, previous))
     top = chosen_root(fabric, routing, root)
@@ -241,7 +241,7 @@ def plan(  # noqa: PLR0913 - what an operator may choose
     return build, proof, written
 
 
-def refuse_teaching(fabric: Fabric, assignment: str, protect: str, *, entries: bool) -> None:
+def _refuse_without_entries(fabric: Fabric, assignment: str, protect: str, *, entries: bool) -> None:
     """Raise InputError, of all findings, for what switches without static `entries` cannot do."""
     if entries:
         return
