@@ -137,6 +137,7 @@ def _timetable(args: argparse.Namespace, screen: Screen) -> int:
         power,
         all_found.of(lambda: day.day_levels(args.levels), (0,)),
         args.max_hops,
+        args.guarantee,
     )
     zone = args.timezone or "UTC"
     all_found.findings += day.option_findings(options) + traffic_findings(args.traffic or [])
@@ -172,7 +173,7 @@ def _timetable(args: argparse.Namespace, screen: Screen) -> int:
 def _history(args: argparse.Namespace, fabric: Any, zone: str) -> Any:
     """Read a day of traffic: matrices, or the counters that observe kept."""
     from tagloom.adapters.history import History, is_one
-    from tagloom.observe import rates_between
+    from tagloom.observe import counted_interval
     from tagloom.read.counter_history import history_of_counters
     from tagloom.read.history import read_history
 
@@ -182,11 +183,17 @@ def _history(args: argparse.Namespace, fabric: Any, zone: str) -> Any:
         raise InputError([Finding("--traffic", "one history of tagloom observe, alone", f"{len(args.traffic)} files")])
     with closing(History(args.traffic[0])) as history:
         shots = list(history.snapshots(fabric.name))
-    rates = [
-        (max(each.at for each in after.values()), rates_between(before, after))
-        for before, after in itertools.pairwise(shots)
-    ]
-    return history_of_counters(fabric, rates, zone)
+    return history_of_counters(fabric, [counted_interval(*both) for both in itertools.pairwise(shots)], zone)
+
+
+def _add_guarantee(parser: argparse.ArgumentParser) -> None:
+    """Add the option that asks for more than an estimate."""
+    parser.add_argument(
+        "--guarantee",
+        action="store_true",
+        help="with counters as traffic: take only settings that keep the headroom whatever traffic the counts allow "
+        "(default: settings that keep it for the estimated traffic)",
+    )
 
 
 # An argument for each option of its commands, nothing else.
@@ -310,6 +317,7 @@ def add(commands: Commands) -> None:
         metavar="S",
         help="seconds that each change takes, which count as on (default 60)",
     )
+    _add_guarantee(timetable)
     timetable.add_argument("--allow", choices=["cut"], help="as for regulate")
     timetable.add_argument("--allow-cut", dest="allow", action="store_const", const="cut", help="--allow cut")
     timetable.add_argument("--max-hops", type=int, metavar="N", help="as for regulate")

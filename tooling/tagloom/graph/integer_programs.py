@@ -1,4 +1,4 @@
-"""Solve integer programs with HiGHS, and keep its messages off standard output."""
+"""Solve linear and integer programs with HiGHS, and keep its messages off standard output."""
 
 from __future__ import annotations
 
@@ -22,6 +22,15 @@ def solve_program(cost: ArrayLike, **options: Any) -> Any:
 
     with _aside():
         return milp(cost, **options)
+
+
+def solve_linear(cost: ArrayLike, rows: ArrayLike, top: ArrayLike) -> Any:
+    """Return the result of `scipy.optimize.linprog`: the least cost of x >= 0 with rows @ x <= top, and its prices."""
+    from scipy.optimize import linprog  # noqa: PLC0415 - as above
+    from scipy.sparse import csr_matrix  # noqa: PLC0415 - as above
+
+    with _aside():
+        return linprog(cost, A_ub=csr_matrix(rows), b_ub=top, method="highs")
 
 
 @contextmanager

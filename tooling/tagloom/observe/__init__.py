@@ -9,7 +9,7 @@ from tagloom.observe.interpret import interpret
 from tagloom.observe.links import link_findings
 from tagloom.observe.objects import CARRIER, COUNTERS, EVERYTHING, LEARNED, LINKS, NETWORK, PASSING, PORTS, SCALARS
 from tagloom.observe.one_way import OneWayWatch, with_links_lost
-from tagloom.observe.rates import busiest_link, rates, rates_between
+from tagloom.observe.rates import busiest_link, counted_interval, rates, rates_between
 from tagloom.observe.readings import findings_of, observe_all, snapshot_payload
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "Unreached",
     "busiest_link",
     "cabling_of",
+    "counted_interval",
     "dead_parts",
     "differences",
     "disagreements",

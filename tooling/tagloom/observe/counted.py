@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tagloom.errors import Finding, InputError
-from tagloom.observe.rates import rates
+from tagloom.observe.rates import apart_seconds, ports_down, rates
 from tagloom.records.counted import Counted
 
 if TYPE_CHECKING:
@@ -37,12 +37,14 @@ def counted(snapshots: Iterable[Mapping[str, Observation]], where: str) -> Count
     if intervals < 1:
         found = "none" if not readings else "one"
         raise InputError([Finding(where, "two readings or more of the fabric", found)])
+    down: set[tuple[str, int]] = set()
     carried: dict[tuple[str, int], tuple[float, float]] = {}
     gaps: set[str] = set()
     lacking: list[str] = []  # ports whose rates are known for a part of the time
     for name, mine in readings.items():
         sums: dict[int, tuple[float, float, float]] = {}
         rated = 0.0
+        down |= ports_down(mine)
         for before, after in pairwise(mine):
             between = rates(before, after)
             if between.why_none:
@@ -63,4 +65,5 @@ def counted(snapshots: Iterable[Mapping[str, Observation]], where: str) -> Count
         named = ", ".join(lacking[:_SHOWN]) + (f" and {len(lacking) - _SHOWN} more" if len(lacking) > _SHOWN else "")
         why = "counters were cleared or may have wrapped twice"
         remarks.append(f"between some readings the ports {named} gave no rates ({why}): the others stand for them")
-    return Counted(span, intervals, carried, tuple(remarks))
+    apart = max(apart_seconds(mine[at] for mine in readings.values() if mine) for at in (0, -1))
+    return Counted(span, intervals, carried, tuple(remarks), frozenset(down), apart)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tagloom.records.observation import Rate, Rates
+from tagloom.records.observation import CountedInterval, Rate, Rates
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from tagloom.records.fabric import Fabric
     from tagloom.records.observation import Counters, Observation
@@ -70,6 +70,25 @@ def _bits(was: int | None, now: int | None, old: Counters, port: Counters, secon
 def rates_between(before: Mapping[str, Observation], after: Mapping[str, Observation]) -> dict[str, Rates]:
     """Return every switch's rates since an earlier reading; a switch missing from it has none."""
     return {name: rates(before[name], shown) for name, shown in after.items() if name in before}
+
+
+def ports_down(seen: Iterable[Observation]) -> set[tuple[str, int]]:
+    """Return the ports that were down at a reading, as (switch, port number)."""
+    return {(each.switch, port.number) for each in seen for port in each.ports if port.oper_up is False}
+
+
+def apart_seconds(seen: Iterable[Observation]) -> float:
+    """Return how far apart switches were read at one look; those that did not answer don't count."""
+    at = [each.at for each in seen if not each.error]
+    return max(at) - min(at) if at else 0.0
+
+
+def counted_interval(before: Mapping[str, Observation], after: Mapping[str, Observation]) -> CountedInterval:
+    """Return what ports carried between two looks at a fabric."""
+    looks = list(before.values()), list(after.values())
+    end = max(each.at for each in looks[1])
+    apart = max(map(apart_seconds, looks))
+    return CountedInterval(end, rates_between(before, after), frozenset(ports_down(looks[0] + looks[1])), apart)
 
 
 def busiest_link(

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagloom.read.estimate import channel_sums, links_usual
 from tagloom.read.history import Interval, whole_day, zone_of
+from tagloom.records.counted import PortCounts
+from tagloom.units import number_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from tagloom.records.fabric import Fabric
-    from tagloom.records.observation import Rates
+    from tagloom.records.observation import CountedInterval
     from tagloom.records.timetable import History
 
 
-def history_of_counters(
-    fabric: Fabric, readings: Sequence[tuple[float, Mapping[str, Rates]]], timezone: str
-) -> History:
-    """Return a day of traffic of what the ports of hosts carried between readings (end in seconds since the epoch).
+def history_of_counters(fabric: Fabric, readings: Sequence[CountedInterval], timezone: str) -> History:
+    """Return a day of traffic of what the ports of hosts carried between readings.
 
     Who sent to whom no counter says: what hosts sent is spread over what hosts received in proportion (the gravity
     model), within each network alone, so that every host's totals are as measured. What a port carried of several
@@ -31,24 +34,39 @@ def history_of_counters(
     zone = zone_of(timezone, "--timezone")
     hosts = [(fabric.switches[host.switch].name, host.port) for host in fabric.hosts]
     networks = np.bincount(fabric.host_link, minlength=len(hosts))[fabric.host_link]  # at each host's port
-    intervals = []
-    for end, rates in readings:
+    intervals, absent = [], Counter[str]()
+    for reading in readings:
+        rates = reading.rates
         carried = {
             (name, port.number): (port.in_bps / 8, port.out_bps / 8)
             for name, each in rates.items()
             for port in each.ports
         }
+        absent.update({name for name, _ in hosts if name not in rates or rates[name].why_none})
         if not all(place in carried for place in hosts) or not hosts:
             continue  # a reading that lacks a switch says nothing of its hosts: a gap
         seconds = max(rates[name].seconds for name, _ in hosts)
         sent, received = np.array([carried[place] for place in hosts]).T / networks
-        start = datetime.fromtimestamp(end - seconds, zone).replace(tzinfo=None)
+        start = datetime.fromtimestamp(reading.end - seconds, zone).replace(tzinfo=None)
         rate = np.zeros((len(hosts), len(hosts)), np.float32)
         for mine in fabric.networks.values():
             rate[np.ix_(mine, mine)] = gravity(sent[mine], received[mine])
-        intervals.append(Interval(f"reading of {start:%Y-%m-%d %H:%M:%S}", start, seconds, rate))
+        counted = (
+            np.array([carried[place] for place in hosts]).T,
+            channel_sums(fabric, carried),
+            links_usual(fabric, reading.down),
+            reading.apart_seconds / seconds,
+        )
+        intervals.append(Interval(f"reading of {start:%Y-%m-%d %H:%M:%S}", start, seconds, rate, counted))
     remark = "who sends to whom is estimated from host ports' totals (gravity model): counters cannot know it"
-    return whole_day(intervals, (remark,))
+    lost = tuple(f"{name} gave no rates in {number_of(n, 'interval')}" for name, n in sorted(absent.items()))
+    history, of_row = whole_day(intervals, (remark,))
+    none = np.full((2, len(hosts)), np.nan), np.full(2 * len(fabric.links), np.nan), True, 0.0
+    rows = [none if i < 0 else intervals[i].counted or none for i in of_row]
+    both, channel, usual, tolerance = zip(*rows, strict=True)
+    sums = np.stack(both).transpose(1, 0, 2)
+    counts = PortCounts(*sums, np.stack(channel), np.array(usual), np.array(tolerance), lost)
+    return replace(history, counts=counts)
 
 
 def gravity(sent: NDArray[np.float64], received: NDArray[np.float64]) -> NDArray[np.float32]:

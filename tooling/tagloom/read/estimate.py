@@ -8,9 +8,12 @@ import numpy as np
 
 from tagloom.errors import Finding, InputError
 from tagloom.graph.paths import paths_to
+from tagloom.records.counted import PortCounts
 from tagloom.records.traffic import Traffic
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from numpy.typing import NDArray
 
     from tagloom.records.counted import Counted
@@ -40,7 +43,7 @@ def estimate(fabric: Fabric, routes: Routes, counted: Counted) -> Traffic:
     """
     hosts = len(fabric.hosts)
     sent, received = _host_sums(fabric, counted)
-    channel = _channel_sums(fabric, counted)
+    channel = channel_sums(fabric, counted.carried)
     carried = np.bincount(fabric.host_link, minlength=hosts)[fabric.host_link]  # networks at each host's port
     prior = np.outer(sent / carried, received / carried)
     np.fill_diagonal(prior, 0.0)
@@ -54,7 +57,12 @@ def estimate(fabric: Fabric, routes: Routes, counted: Counted) -> Traffic:
     x = _fitted(x, rows, sums)
     remarks = (*counted.remarks, *_remarks(rows, sums, x, fabric, counted))
     matrix = x.reshape(hosts, hosts)
-    return Traffic(matrix, np.ceil(matrix / FRAME_BYTES), counted.seconds, remarks)
+    seconds = max(counted.seconds, 1e-9)
+    both = np.stack([sent, received])[:, None] / seconds
+    tolerance = np.array([counted.apart_seconds / seconds])
+    usual = np.array([links_usual(fabric, counted.down)])
+    counts = PortCounts(*both, channel[None] / seconds, usual, tolerance, counted.remarks)
+    return Traffic(matrix, np.ceil(matrix / FRAME_BYTES), counted.seconds, remarks, counts=counts)
 
 
 def _host_sums(fabric: Fabric, counted: Counted) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -67,12 +75,19 @@ def _host_sums(fabric: Fabric, counted: Counted) -> tuple[NDArray[np.float64], N
     return both[:, 0], both[:, 1]
 
 
-def _channel_sums(fabric: Fabric, counted: Counted) -> NDArray[np.float64]:
+def links_usual(fabric: Fabric, down: Collection[tuple[str, int]]) -> bool:
+    """Return whether no port of a link that is up in the fabric file is among those that were down."""
+    ends = ((fabric.switches[end].name, port) for link in fabric.links if link.up for cable in link.cables
+            for end, port in zip((link.a, link.b), cable, strict=True))  # fmt: skip
+    return not any(end in down for end in ends)
+
+
+def channel_sums(fabric: Fabric, carried: Mapping[tuple[str, int], tuple[float, float]]) -> NDArray[np.float64]:
     """Return bytes by channel, NaN where neither end was read: the mean of what left one end and entered the other."""
     sums = np.full(2 * len(fabric.links), np.nan)
     for i, link in enumerate(fabric.links):
         ends = ((fabric.switches[link.a].name, 0), (fabric.switches[link.b].name, 1))
-        seen = [[counted.carried.get((name, cable[side])) for cable in link.cables] for name, side in ends]
+        seen = [[carried.get((name, cable[side])) for cable in link.cables] for name, side in ends]
         for direction in range(2):
             reported = [
                 sum(pair[1 if side == direction else 0] for pair in seen[side] if pair is not None)

@@ -35,12 +35,17 @@ SLACK_SECONDS = 1.0  # by which intervals may overlap: clocks are read to the se
 
 @dataclass(frozen=True, eq=False)
 class Interval:
-    """One matrix of a history: where it was read, its wall-clock start, and bytes per second by host pair."""
+    """One matrix of a history: where it was read, its wall-clock start, and bytes per second by host pair.
+
+    `counted`, of an estimate: bytes per second in and out at hosts' ports, float64[2, H], over channels, float64[C],
+    whether links were as in the fabric file, and the share by which counts may differ.
+    """
 
     where: str
     start: datetime
     seconds: float
     rate: NDArray[np.float32]
+    counted: tuple[NDArray[np.float64], NDArray[np.float64], bool, float] | None = None
 
 
 def read_history(paths: Sequence[Path], fabric: Fabric, timezone: str, placement: str = "") -> History:
@@ -68,7 +73,7 @@ def read_history(paths: Sequence[Path], fabric: Fabric, timezone: str, placement
             findings += error.findings
     if findings:
         raise InputError(findings)
-    return whole_day(intervals, tuple(dict.fromkeys(remarks)))
+    return whole_day(intervals, tuple(dict.fromkeys(remarks)))[0]
 
 
 def zone_of(name: str, where: str) -> ZoneInfo:
@@ -79,15 +84,16 @@ def zone_of(name: str, where: str) -> ZoneInfo:
         raise InputError([Finding(where, "a time zone such as Europe/Berlin", repr(name))]) from None
 
 
-def whole_day(intervals: Sequence[Interval], remarks: tuple[str, ...] = ()) -> History:
+def whole_day(intervals: Sequence[Interval], remarks: tuple[str, ...] = ()) -> tuple[History, list[int]]:
     """Put intervals in order and fill what is missing of the day. Raises InputError with all findings.
 
-    A gap of up to an hour between two intervals counts as busy as each of them at every pair; a longer one, and what
+    Also return the interval that each row of the day is, by its index, -1 where none is. A gap of up to an hour between two intervals counts as busy as each of them at every pair; a longer one, and what
     is missing of 24 hours, is not known.
     """
     if not intervals:
         raise InputError([Finding("history", "traffic in one interval or more", "none: an empty history")])
-    ordered = sorted(intervals, key=lambda each: each.start)
+    order = sorted(range(len(intervals)), key=lambda i: intervals[i].start)
+    ordered = [intervals[i] for i in order]
     midnight = ordered[0].start.replace(hour=0, minute=0, second=0, microsecond=0)
     start = [(each.start - midnight).total_seconds() for each in ordered]
     findings = [
@@ -103,30 +109,35 @@ def whole_day(intervals: Sequence[Interval], remarks: tuple[str, ...] = ()) -> H
     if findings:
         raise InputError(findings)
     rows: list[tuple[float, float, NDArray[np.float32], bool]] = []
+    of_row: list[int] = []
     silence = np.zeros_like(ordered[0].rate)
     short = unknown = 0.0
     for i, each in enumerate(ordered):
         end = start[i + 1] if i + 1 < len(ordered) else start[0] + DAY_SECONDS
         gap = end - start[i] - each.seconds
         rows.append((start[i], each.seconds + min(gap, 0.0), each.rate, True))
+        of_row.append(order[i])
         if gap > SLACK_SECONDS and i + 1 < len(ordered) and gap <= SHORT_GAP_SECONDS:
             short += gap
             rows.append((end - gap, gap, np.maximum(each.rate, ordered[i + 1].rate), True))
+            of_row.append(-1)
         elif gap > SLACK_SECONDS:
             unknown += gap
             rows.append((end - gap, gap, silence, False))
+            of_row.append(-1)
         elif gap > 0:
             rows[-1] = (start[i], each.seconds + gap, each.rate, True)
     said = [f"{short / 60:.0f} minutes missing between intervals count as busy as those around them"] if short else []
     said += [f"{unknown / 3600:.1f} hours of the day were not measured: everything is on then"] if unknown else []
     columns = tuple(zip(*rows, strict=True))
-    return History(
+    history = History(
         np.array(columns[0]),
         np.array(columns[1]),
         np.stack(columns[2]),
         np.array(columns[3], np.bool_),
         (*remarks, *said),
     )
+    return history, of_row
 
 
 def _single(

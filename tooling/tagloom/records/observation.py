@@ -160,3 +160,18 @@ class Rates:
     seconds: float
     ports: tuple[Rate, ...] = ()
     why_none: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CountedInterval:
+    """The rates of a fabric's switches between two looks at it.
+
+    end            of the interval, seconds since the epoch
+    down           ports that were down at one of both, as (switch, port number)
+    apart_seconds  how far apart switches were read at one look
+    """
+
+    end: float
+    rates: Mapping[str, Rates]
+    down: frozenset[tuple[str, int]] = frozenset()
+    apart_seconds: float = 0.0

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tagloom.records.counted import PortCounts
+
 ALL_ON = "all-on"  # the settings that turn nothing off
 
 
@@ -31,6 +33,7 @@ class History:
     seconds        float64[T]: the duration of each
     rate           float32[T, H, H]: bytes per second from host to host, zero on the diagonal
     known          bool[T]: False without a measurement: only everything on is safe then
+    counts         what ports counted, of which `rate` is an estimate; None where it was measured
     """
 
     start_seconds: NDArray[np.float64]
@@ -38,6 +41,7 @@ class History:
     rate: NDArray[np.float32]
     known: NDArray[np.bool_]
     remarks: tuple[str, ...] = ()
+    counts: PortCounts | None = None
 
     def __len__(self) -> int:
         return len(self.seconds)

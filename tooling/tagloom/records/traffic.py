@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tagloom.records.counted import PortCounts
+
 
 @dataclass(frozen=True, eq=False)
 class Traffic:
@@ -25,6 +27,7 @@ class Traffic:
     calls         how often a process called MPI to send, on average, a collective once; None if unknown
     spread        whether nobody knows who sent to whom, and bytes and messages are spread evenly over all pairs
     ranks         int64[H], how many ranks ran on each host, where the source has times of calls but no messages
+    counts        what ports counted of it, of which the matrix is an estimate; None where it is not estimated
     """
 
     volume_bytes: NDArray[np.float64]
@@ -35,6 +38,7 @@ class Traffic:
     calls: float | None = None
     spread: bool = False
     ranks: NDArray[np.int64] | None = None
+    counts: PortCounts | None = None
 
     def __post_init__(self) -> None:
         if self.volume_bytes.shape != self.messages.shape or np.any(np.diag(self.volume_bytes)):
@@ -52,12 +56,12 @@ class Traffic:
         inside = np.zeros(len(self.messages), np.bool_)
         inside[hosts] = True
         both = inside[:, None] & inside
-        return replace(self, volume_bytes=self.volume_bytes * both, messages=self.messages * both)
+        return replace(self, volume_bytes=self.volume_bytes * both, messages=self.messages * both, counts=None)
 
     def of_hosts(self, kept: Sequence[int]) -> Traffic:
         """Return the traffic among some hosts, given by index."""
         both = np.ix_(kept, kept)
-        return replace(self, volume_bytes=self.volume_bytes[both], messages=self.messages[both])
+        return replace(self, volume_bytes=self.volume_bytes[both], messages=self.messages[both], counts=None)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ import numpy as np
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
+from tagloom.graph.counted_loads import NEITHER, CountedLoads, Setting
 from tagloom.graph.floods import flooded_by, flooded_channels, unflooded_bytes
 from tagloom.graph.paths import average_hops, max_hops, paths_to
 from tagloom.platforms.port_names import channel_name
@@ -36,6 +37,7 @@ from tagloom.regulate.choose import (
 )
 from tagloom.regulate.day_changes import NONE, VIA, ChangeRule
 from tagloom.regulate.greedy import Rules, greedy
+from tagloom.regulate.headroom import headroom_of, worst_of
 from tagloom.regulate.own_ways import remembered, rerouting
 from tagloom.regulate.program import Program, checked_bound
 from tagloom.regulate.rerouted import rerouted
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
 
     from tagloom.platforms import PortWatts
     from tagloom.records.fabric import Fabric
+    from tagloom.records.headroom import Headroom
     from tagloom.records.routes import Routes
     from tagloom.records.timetable import Schedule
     from tagloom.regulate.day_changes import Change
@@ -57,6 +60,7 @@ if TYPE_CHECKING:
 BYTES_PER_SECOND = HOST_MBPS * 1e6 / 8
 LEAVES = 8  # groups of similar intervals for which settings are first sought
 PARTS = (1.0, 0.85, 0.7, 0.55)  # of the traffic that covers a group; settings are sought for each
+MORE_PARTS = (2.2, 1.5)  # and for these where counters must guarantee the headroom: some traffic loads channels more
 WINDOWS = (2, 4, 8)  # numbers of equal parts of the day, for which settings are also sought
 POLISHED = 36  # switches: up to here the settings in use are sought again with all descents
 ROUNDS = 3  # times settings are sought anew for the intervals that share them
@@ -72,6 +76,7 @@ class TimetableOptions:
     change_seconds  how long the links of both settings are on during a change
     levels          Mb/s that links may be slowed to, 0 for off
     max_hops        the most switches on a path between two hosts, None for no limit
+    guaranteed      whether counters must guarantee the headroom: whatever traffic fits them keeps it
     """
 
     settings: int = 3
@@ -83,6 +88,7 @@ class TimetableOptions:
     power: Mapping[str, PortWatts] | None = None
     levels: tuple[int, ...] = (0,)
     max_hops: int | None = None
+    guaranteed: bool = False
 
 
 @dataclass(frozen=True)
@@ -103,12 +109,14 @@ class Planner:
 class Candidate:
     """Settings that a day may use, and bytes per second on the busiest channel in each interval, float64[T].
 
-    They were sought for the share `part` of the traffic that covers a group of intervals.
+    They were sought for the share `part` of the traffic that covers a group of intervals. `busiest` is what counts
+    against the headroom, `expected` what the traffic makes: another where counters must guarantee the headroom.
     """
 
     settings: LinkSettings
     fabric: Fabric
     busiest: NDArray[np.float64]
+    expected: NDArray[np.float64]
     part: float = 1.0
 
 
@@ -117,6 +125,8 @@ class Day:
     """A day's timetable: the schedules with at most 1, 2, ... settings; the last is the result.
 
     changes       those of the last schedule: when each begins, and how busy a channel may get meanwhile
+    headrooms     how sure the load under each of its settings is, by index
+    meanwhile     how sure it is while settings change; if_late: if a change is one interval late
     full_joules   with everything on; bound_joules: a lower bound, even with separate settings for every interval
     """
 
@@ -124,6 +134,9 @@ class Day:
     candidates: tuple[Candidate, ...]
     schedules: tuple[Schedule, ...]
     changes: tuple[Change, ...]
+    headrooms: Mapping[int, Headroom]
+    meanwhile: Headroom
+    if_late: Headroom
     full_joules: float
     bound_joules: float
     two_connected: bool
@@ -150,6 +163,8 @@ def timetable(
     unknown = power_unknown(fabric, options.power)
     options = replace(options, power=stand_in_power(fabric, options.power))
     search = _Search(fabric, history, planner, options, clock)
+    history = search.history
+    parts = PARTS if search.sure is None else (*MORE_PARTS, *PARTS)
     members, leaves = groups(history.rate, search.regular, LEAVES)
     regular = np.flatnonzero(search.regular)
     members += [part for n in WINDOWS for part in np.array_split(regular, n) if len(part)]
@@ -162,12 +177,12 @@ def timetable(
         progress(min(done, work), work)
 
     for group in members:
-        for part in PARTS:
+        for part in parts:
             search.add(covering(history.rate, group), part)
         step()
     for polish in [False] * ROUNDS + [True]:
         for k, mine in search.shares(search.schedules()[-1]):
-            for part in PARTS if not polish else {1.0, k.part}:
+            for part in parts if not polish else {1.0, k.part}:
                 search.add(covering(history.rate, mine), part, polish=polish)
             step()
     table = search.schedules()
@@ -181,6 +196,7 @@ def timetable(
         tuple(search.candidates),
         tuple(table),
         tuple(search.changes(table[-1])),
+        *search.headrooms(table[-1]),
         search.full * float(history.seconds.sum()),
         bound,
         search.two,
@@ -220,7 +236,7 @@ class _Search:
     def __init__(
         self, fabric: Fabric, history: History, planner: Planner, options: TimetableOptions, clock: Callable[[], float]
     ) -> None:
-        self.fabric, self.history, self.planner, self.options, self.clock = fabric, history, planner, options, clock
+        self.fabric, self.planner, self.options, self.clock = fabric, planner, options, clock
         self.full = fabric_watts(fabric, options.power)
         self.limit = (1 - options.headroom) * BYTES_PER_SECOND
         self.two = two_connected(fabric) and not options.allow_cut
@@ -230,13 +246,21 @@ class _Search:
         self.flooded = flooded_by(fabric, history.rate).T  # bytes per second that each host floods, [H, T]
         self.routes = planner.routes(fabric)
         check_hops(fabric, self.routes, options.max_hops)
+        counted = Setting(fabric, self.routes)
+        self._counted = None if history.counts is None else CountedLoads(counted, history.counts)
+        self.sure = self._counted if options.guaranteed else None  # bounds the loads that count against the headroom
+        if self.sure is not None:
+            history = replace(history, known=history.known & (self.sure.fits > NEITHER))
+        self.history = history
         self._reroute = remembered(rerouting(fabric, self.routes, planner.routes, options.max_hops))
         load = self._load(fabric, self.routes)
         _fits(fabric, history, load)
-        busiest = load.max(axis=0, initial=0.0)
+        busiest = expected = load.max(axis=0, initial=0.0)
+        if self.sure is not None:
+            busiest = np.where(history.known, self.sure.busiest([counted], self.limit), expected)
         everything = LinkSettings("greedy", (), 0, 0, self.full, self.full, two_connected(fabric), self.full)
         everything = _with_hops(everything, fabric, self.routes)
-        self.candidates = [Candidate(everything, fabric, busiest)]
+        self.candidates = [Candidate(everything, fabric, busiest, expected)]
         self.regular = history.known & (busiest <= self.limit)  # settings are sought for these, and may carry others
         self._seen: set[bytes] = set()
         self._shares: dict[tuple[Candidate, int], NDArray[np.float64]] = {}
@@ -327,7 +351,9 @@ class _Search:
         settings = replace(settings, watts_after=watts, two_connected=two_connected(down))
         routes = self._paths(down, settings)
         settings = _with_hops(settings, down, routes)
-        return Candidate(settings, down, self._load(down, routes).max(axis=0, initial=0.0))
+        expected = self._load(down, routes).max(axis=0, initial=0.0)
+        busiest = expected if self.sure is None else self.sure.busiest([Setting(down, routes)], self.limit)
+        return Candidate(settings, down, busiest, expected)
 
     def _paths(self, fabric: Fabric, settings: LinkSettings) -> Routes:
         """Return the paths under settings, over their fabric: those chosen with them, else the planner's."""
@@ -373,8 +399,34 @@ class _Search:
 
     def _meanwhile(self, one: int, other: int, t: int) -> float:
         """Return the most bytes per second on a channel in interval t while hosts move between two candidates."""
+        if self.sure is not None and self.history.known[t]:
+            return float(self.sure.busiest([self._setting(one), self._setting(other)], self.limit, self._only(t))[t])
         share = np.maximum(self._share(self.candidates[one], t), self._share(self.candidates[other], t))
         return float(share.sum(axis=0).max(initial=0.0))
+
+    def _setting(self, k: int) -> Setting:
+        each = self.candidates[k]
+        return Setting(each.fabric, self._paths(each.fabric, each.settings))
+
+    def _only(self, t: int) -> NDArray[np.bool_]:
+        return np.arange(len(self.history)) == t
+
+    def headrooms(self, schedule: Schedule) -> tuple[dict[int, Headroom], Headroom, Headroom]:
+        """Return how sure the loads of a schedule are: of its settings, while they change, and one interval late."""
+
+        def of(settings: Sequence[int], among: NDArray[np.bool_]) -> Headroom:
+            return headroom_of(self._counted, [self._setting(k) for k in settings], among, self.limit)
+
+        own = {k: of([k], schedule.setting == k) for k in schedule.used}
+        changes = self.changes(schedule)
+        if not changes:
+            return own, worst_of(own.values()), worst_of(own.values())
+        moves = {(one, other, s) for c in changes for one, other, s, _ in self._rule.touched(c)}
+        return (
+            own,
+            worst_of(of([one, other], self._only(s)) for one, other, s in sorted(moves)),
+            worst_of(of([c.before], self._only(c.t)) for c in changes),
+        )
 
     def _share(self, candidate: Candidate, t: int) -> NDArray[np.float64]:
         """Return what each host sends over each channel in interval t, scaled to 1 Gb/s, float64[H, C]."""

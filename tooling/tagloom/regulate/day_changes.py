@@ -115,9 +115,12 @@ class ChangeRule:
 
     def _loads(self, t: int, a: int, k: int, mode: int) -> list[tuple[float, tuple[int, int]]]:
         """Return the worst load in each interval that a change touches, with (the settings of the interval, it)."""
+        return [(self._excess(one, other, s), (own, s)) for one, other, s, own in self._touched(t, a, k, mode)]
+
+    def touched(self, change: Change) -> list[tuple[int, int, int, int]]:
+        """Return the intervals that a change touches, as (settings before, settings after, interval, the interval's)."""
+        return self._touched(change.t, change.before, change.after, change.mode)
+
+    def _touched(self, t: int, a: int, k: int, mode: int) -> list[tuple[int, int, int, int]]:
         parts = {LATE: [(LATE, a, k, k)], EARLY: [(EARLY, a, k, a)], VIA: [(EARLY, a, 0, a), (LATE, 0, k, k)]}[mode]
-        return [
-            (self._excess(one, other, s), (own, s))
-            for window, one, other, own in parts
-            for s in self._windows[window][t].tolist()
-        ]
+        return [(one, other, s, own) for window, one, other, own in parts for s in self._windows[window][t].tolist()]

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 from tagloom.records.timetable import ALL_ON, Rule, Timetable
 from tagloom.regulate.day import BYTES_PER_SECOND, DAY_MINUTES, clock_text, lead_seconds, longest_toggle
 from tagloom.regulate.day_changes import EARLY, VIA
+from tagloom.regulate.headroom import to_json as headroom_json
+from tagloom.regulate.headroom import worst_of
 from tagloom.regulate.settings_file import to_json as settings_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tagloom.records.fabric import Fabric
+    from tagloom.records.headroom import Headroom
     from tagloom.records.timetable import Schedule
     from tagloom.regulate.day import Day, TimetableOptions
 
@@ -54,15 +57,17 @@ def to_json(fabric: Fabric, day: Day, options: TimetableOptions, schedule: Sched
             "links_slowed": len(day.candidates[k].settings.links_slowed),
             "watts": round(day.candidates[k].settings.watts_after, 6),
             "seconds": float(day.history.seconds[schedule.setting == k].sum()),
-            "max_channel_share": round(
-                float(day.candidates[k].busiest[schedule.setting == k].max(initial=0.0)) / BYTES_PER_SECOND, 6
+            "max_channel_share": _share(
+                day.candidates[k].expected[schedule.setting == k].max(initial=0.0), day.headrooms[k]
             ),
+            **headroom_json(day.headrooms[k], BYTES_PER_SECOND),
             "two_connected": day.candidates[k].settings.two_connected,
             "average_hops": day.candidates[k].settings.average_hops_after,
             "max_hops": day.candidates[k].settings.max_hops_after,
         }
         for k in schedule.used
     ]
+    sure = worst_of([*([day.headrooms[k] for k in schedule.used if k] or day.headrooms.values()), day.meanwhile])
     payload: dict[str, Any] = {
         "intervals": len(day.history),
         "seconds": span,
@@ -79,12 +84,17 @@ def to_json(fabric: Fabric, day: Day, options: TimetableOptions, schedule: Sched
         "most_percent": percent(can, day.full_joules),
         "kept_percent": percent(day.full_joules - schedule.joules, can),
         "changes": schedule.changes,
-        "max_channel_share_in_changes": round(
-            max((change.worst for change in day.changes), default=0.0) / BYTES_PER_SECOND, 6
+        "max_channel_share_in_changes": _share(
+            max((change.worst for change in day.changes), default=0.0), day.meanwhile
         ),
-        "max_channel_share_if_late": round(
-            max((float(day.candidates[c.before].busiest[c.t]) for c in day.changes), default=0.0) / BYTES_PER_SECOND, 6
+        "max_channel_share_if_late": _share(
+            max((day.candidates[c.before].expected[c.t] for c in day.changes), default=0.0), day.if_late
         ),
+        "headroom": options.headroom,
+        "headroom_is": sure.kind,
+        "headroom_in_changes": headroom_json(day.meanwhile, BYTES_PER_SECOND),
+        "headroom_if_late": headroom_json(day.if_late, BYTES_PER_SECOND),
+        "headroom_notes": list(sure.notes),
         "toggle_seconds": longest_toggle(fabric, options),
         "lost_bytes": 0,  # paths move away before a link is shut, and back after it is up
         "exact": schedule.exact,
@@ -96,6 +106,12 @@ def to_json(fabric: Fabric, day: Day, options: TimetableOptions, schedule: Sched
         payload["by_settings"] = [row | dict.fromkeys(("saving_percent", "kept_percent", "joules")) for row in rows]
         payload["settings"] = [each | {"watts": None} for each in settings]
     return payload
+
+
+def _share(load: float, headroom: Headroom) -> float:
+    """Return a load as a share of a channel; an estimate that links' counts exclude gives way to their bound."""
+    most = load if headroom.bound is None else min(load, headroom.bound)
+    return round(float(most) / BYTES_PER_SECOND, 6)
 
 
 def _why_dwell(dwell: float, day: Day, options: TimetableOptions) -> str:

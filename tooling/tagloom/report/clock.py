@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from tagloom.report.terminal import count, row, table, watts_unknown
@@ -23,6 +24,7 @@ def day_lines(payload: Mapping[str, Any]) -> list[str]:
         )
         for each in payload["by_settings"]
     ]
+    counted = payload["headroom_is"] != "measured"
     settings = [
         (
             each["name"],
@@ -30,7 +32,7 @@ def day_lines(payload: Mapping[str, Any]) -> list[str]:
             str(each["links_slowed"]),
             _with_unit(each["watts"], "W"),
             f"{each['seconds'] / 3600:.1f} h",
-            f"{100 * each['max_channel_share']:.0f} %",
+            "see below" if counted else f"{100 * each['max_channel_share']:.0f} %",
             f"{each['average_hops']:.2f}",
             str(each["max_hops"]),
         )
@@ -49,12 +51,18 @@ def day_lines(payload: Mapping[str, Any]) -> list[str]:
         saving = [*row("saving", f"{payload['saving_percent']:.1f} %: {watts}"), *row("best", best)]
     return [
         *saving,
+        *(_headroom_lines(payload) if counted else ()),
         *row("sought", f"{count(payload['candidates'], 'setting')} found; {exact}"),
         "",
         *table(("settings", "saving", "of the most", "changes"), rows, right=(0, 1, 2, 3)),
         "",
         *table(
             ("setting", "links off", "slowed", "draws", "holds", "busiest", "hops", "most"), settings, right=range(1, 8)
+        ),
+        *(
+            line
+            for n, each in enumerate(payload["settings"] if counted else ())
+            for line in row("" if n else "busiest", f"{each['name']}: {share_words(each['max_channel_share'], each)}")
         ),
         "",
         *[line for each in payload["times"] for line in row("at", f"{each['at']}  {each['settings']}")],
@@ -66,16 +74,53 @@ def day_lines(payload: Mapping[str, Any]) -> list[str]:
         ),
         *(
             [
-                *row(
-                    "", f"a channel is busy to {100 * payload['max_channel_share_in_changes']:.0f} % at most meanwhile"
-                ),
-                *row("", f"to {100 * payload['max_channel_share_if_late']:.0f} % if a change is one interval late"),
+                *row("", f"a channel is busy to {_most(payload, 'in_changes')} meanwhile"),
+                *row("", f"to {_most(payload, 'if_late')} if a change is one interval late"),
             ]
             if payload["changes"]
             else ()
         ),
-        *[line for remark in payload["remarks"] for line in row("note", remark)],
+        *[line for remark in [*payload["headroom_notes"], *payload["remarks"]] for line in row("note", remark)],
     ]
+
+
+def share_words(share: float, headroom: Mapping[str, Any]) -> str:
+    """Return how busy the busiest channel is, and how sure that is; `share` alone where traffic was measured."""
+    kind, bound = headroom["headroom_is"], headroom["max_channel_share_bound"]
+    if kind == "measured":
+        return f"{100 * share:.0f} %"
+    if bound is None:
+        return f"unknown (estimated {100 * share:.0f} %): {'; '.join(headroom['headroom_missing'])}"
+    return f"{100 * share:.0f} % ({kind}; at most {_upward(bound)} % with these counts)"
+
+
+def _upward(share: float) -> int:
+    """Return a share in whole percent that is not less than it."""
+    return math.ceil(round(100 * share, 3))
+
+
+def _most(payload: Mapping[str, Any], when: str) -> str:
+    """Return how busy a channel gets at a time of changes."""
+    share, headroom = payload[f"max_channel_share_{when}"], payload[f"headroom_{when}"]
+    at_most = " at most" if headroom["headroom_is"] == "measured" and when == "in_changes" else ""
+    return share_words(share, headroom) + at_most
+
+
+def _headroom_lines(payload: Mapping[str, Any]) -> list[str]:
+    """Return whether counters guarantee the headroom, and what to do where they don't."""
+    off = [each for each in payload["settings"] if each["links_off"] or each["links_slowed"]] or payload["settings"]
+    every = [*off, payload["headroom_in_changes"]]
+    bounds = [each["max_channel_share_bound"] for each in every if each["max_channel_share_bound"] is not None]
+    allowed = f"{100 * (1 - payload['headroom']):.0f} %"
+    kind, most = payload["headroom_is"], _upward(max(bounds, default=0.0))
+    if kind == "guaranteed":
+        return row("headroom", f"guaranteed: whatever traffic the counts allow, no channel is busier than {most} %")
+    if kind == "estimated":
+        why = f"some traffic that the counts allow makes a channel {most} % busy, over the {allowed} that are allowed"
+    else:
+        why = "; ".join(dict.fromkeys(what for each in every for what in each["headroom_missing"]))
+    advice = "--guarantee takes only settings that the counts guarantee"
+    return row("headroom", f"{'NOT GUARANTEED' if kind == 'estimated' else 'UNKNOWN'}: {why} ({advice})")
 
 
 def calendar_lines(payload: Mapping[str, Any]) -> list[str]:
