@@ -55,7 +55,7 @@ def _regulate(args: argparse.Namespace, screen: Screen) -> int:
     all_found.findings += wrong
     traffic = all_found.of(lambda: _traffic(args, fabric)) if fabric is not None and not wrong else None
     options = RegulateOptions(args.method, levels, sleep, args.allow == "cut", args.headroom, args.time_limit, power)
-    options = replace(options, max_hops=args.max_hops)
+    options = replace(options, max_hops=args.max_hops, guaranteed=args.guarantee)
     all_found.findings += option_findings(options, traffic)
     all_found.end()
     assert fabric is not None  # noqa: S101 - else there are findings
@@ -253,6 +253,7 @@ def add(commands: Commands) -> None:
         metavar="SHARE",
         help="share of each channel's capacity to keep free (needs --seconds)",
     )
+    _add_guarantee(regulate)
     regulate.add_argument(
         "--time-limit",
         type=float,

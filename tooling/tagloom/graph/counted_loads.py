@@ -89,14 +89,18 @@ class CountedLoads:
             self._fit(groups)
 
     def busiest(
-        self, settings: Sequence[Setting], limit: float | None = None, among: NDArray[np.bool_] | None = None
+        self,
+        settings: Sequence[Setting],
+        limit: float | None = None,
+        among: NDArray[np.bool_] | None = None,
+        programs: int = PROGRAMS,
     ) -> NDArray[np.float64]:
         """Return a bound on the busiest channel's bytes per second under settings, at 1 Gb/s, float64[T].
 
         Of several settings each host may be under any. The bounds are inf where no matrix fits, and where there are
         more than TERMS groups of host pairs. Without `limit` the greatest of the intervals `among` is as low as the
-        counts allow; with it, each is made as low as it takes to be within the limit, if it can be. Only after PROGRAMS
-        programs they may be higher.
+        counts allow; with it, each is made as low as it takes to be within the limit, if it can be. Only after so many
+        `programs` they may be higher.
         """
         groups = self._groups(settings)
         fits = self.fits > NEITHER
@@ -104,7 +108,7 @@ class CountedLoads:
             return np.full(len(self.counts), np.inf)
         counted = self._counted(groups, self.fits == ALL)
         pool = _Pool(groups, self._cost(groups, settings), *self._limits(groups, counted, np.arange(len(counted))))
-        pool.lower(fits if among is None else fits & among, limit)
+        pool.lower(fits if among is None else fits & among, limit, programs)
         return np.where(fits, pool.bound.max(axis=0, initial=0.0), np.inf)
 
     def _groups(self, settings: Sequence[Setting]) -> _Groups | None:
@@ -236,10 +240,10 @@ class _Pool:
             value = self._high[:, paid] @ up[paid] - self._low @ down
             self.bound[c] = np.minimum(self.bound[c], value)
 
-    def lower(self, among: NDArray[np.bool_], limit: float | None) -> None:
+    def lower(self, among: NDArray[np.bool_], limit: float | None, programs: int) -> None:
         """Solve programs until the greatest bound, or with `limit` each that is above it, is exact."""
         left = among.copy()
-        for _ in range(PROGRAMS if len(self.bound) else 0):
+        for _ in range(programs if len(self.bound) else 0):
             most = np.where(left, self.bound.max(axis=0), 0.0)
             t = int(np.argmax(most))
             if most[t] <= (limit or 0.0):

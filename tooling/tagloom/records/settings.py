@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tagloom.records.fabric import DEFAULT_SPEED_MBPS
+from tagloom.records.headroom import Headroom
 
 if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
 
+MEASURED_LOAD = Headroom()
 STEPS_MBPS = (10, 100, 1000, 2500, 5000, 10_000, 25_000, 40_000, 100_000)
 
 
@@ -41,6 +43,8 @@ class LinkSettings:
     are switches on a path over all ordered host pairs, including a host with itself, and `max_hops` those of the
     longest path; None if not computed.
     `survive_watts` is the cost of surviving: any one link may die, and waking one other mends it; None if not computed.
+    `seconds` is the time in which channels carry their loads, None if unknown, and `headroom` says how sure the load
+    afterwards is, its bound in bytes as loads are.
     """
 
     method: str
@@ -66,6 +70,8 @@ class LinkSettings:
     survive_watts: float | None = None
     networks: tuple[NetworkSettings, ...] = ()  # of the hosts, if there are several
     power_unknown: tuple[str, ...] = ()  # models whose watts nobody knows: others' stood in, and no sum is shown
+    seconds: float | None = None
+    headroom: Headroom = MEASURED_LOAD
 
     @property
     def saving_percent(self) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
+from tagloom.graph.counted_loads import CountedLoads, Setting
 from tagloom.graph.floods import heard_bytes, load_by, load_with_copies, uncounted_floods
 from tagloom.graph.paths import average_hops, max_hops
 from tagloom.graph.search import all_hops
@@ -25,8 +26,10 @@ from tagloom.platforms.power import (
     stand_in_power,
     stand_in_remarks,
 )
+from tagloom.records.headroom import GUARANTEED, Headroom
 from tagloom.records.settings import LinkSettings, NetworkSettings
 from tagloom.regulate.greedy import Rules, greedy
+from tagloom.regulate.headroom import headroom_of
 from tagloom.regulate.optimal import optimal, surviving
 from tagloom.regulate.own_ways import rerouting
 from tagloom.regulate.program import Program, checked_bound
@@ -67,7 +70,8 @@ class RegulateOptions:
 
     `headroom` is the share of every channel's capacity that must stay free, None for no more load than before.
     `survives` says of a fabric with fewer links whether any one more may die, None where that is not asked for.
-    `max_hops` is the most switches on a path between two hosts afterwards, None for no limit.
+    `max_hops` is the most switches on a path between two hosts afterwards, None for no limit. `guaranteed` demands of
+    traffic estimated from counters that the load is within its limit whatever traffic fits them.
     """
 
     method: str = "static"
@@ -79,6 +83,7 @@ class RegulateOptions:
     power: Mapping[str, PortWatts] | None = None
     survives: Callable[[Fabric], bool] | None = None
     max_hops: int | None = None
+    guaranteed: bool = False
 
 
 def read_levels(text: str) -> tuple[tuple[int, ...], bool]:
@@ -191,7 +196,37 @@ def _regulate(
     floods = () if load_of is load_with_copies else uncounted_floods(fabric, traffic.volume_bytes)
     settings = _with_bound(chosen, fixed, bound, (*_remarks(fabric, traffic, assignment, options), *floods))
     settings, smaller, routes = _led(fabric, settings, everything, reroute, traffic, load_of)
+    sure = _headroom(Setting(fabric, everything), Setting(smaller, routes or everything), traffic, options, load_of)
+    settings = replace(settings, seconds=traffic.seconds, headroom=sure)
     return _asleep(smaller, routes, traffic, settings, options, bound.watts, load_of) if options.sleep else settings
+
+
+def _headroom(
+    ran: Setting, then: Setting, traffic: Traffic, options: RegulateOptions, load_of: LoadOf
+) -> Headroom:
+    """Return how sure the load under settings is, its bound in bytes. Raises PlanError if it must be, and is not.
+
+    The limit is the headroom, or the busiest channel's load with all links on, as far as counts say.
+    """
+    if traffic.counts is None or traffic.seconds is None:
+        return Headroom()
+    loads = CountedLoads(ran, traffic.counts, copies=load_of is load_with_copies)
+    if options.headroom is None:
+        limit = float(loads.busiest([ran]).max())
+        rule = "no channel may get busier than the busiest was"
+    else:
+        limit = (1 - options.headroom) * HOST_MBPS * 1e6 / 8
+        rule = f"channels must keep {100 * options.headroom:g} % of their capacity free"
+    found = headroom_of(loads, [then], None, limit)
+    seconds = traffic.seconds
+    if options.guaranteed and found.kind != GUARANTEED:
+        most = f"with some, a channel carries {found.bound * seconds:,.0f} bytes" if found.bound is not None else ""
+        raise PlanError(
+            f"{rule}, whatever traffic the counts allow",
+            most or "; ".join(found.missing),
+            "more --headroom for the estimate, traffic that was measured, or no --guarantee",
+        )
+    return replace(found, bound=None if found.bound is None else found.bound * seconds)
 
 
 def _remarks(fabric: Fabric, traffic: Traffic, assignment: str, options: RegulateOptions) -> tuple[str, ...]:

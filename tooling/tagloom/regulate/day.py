@@ -60,7 +60,8 @@ if TYPE_CHECKING:
 BYTES_PER_SECOND = HOST_MBPS * 1e6 / 8
 LEAVES = 8  # groups of similar intervals for which settings are first sought
 PARTS = (1.0, 0.85, 0.7, 0.55)  # of the traffic that covers a group; settings are sought for each
-MORE_PARTS = (2.2, 1.5)  # and for these where counters must guarantee the headroom: some traffic loads channels more
+CANDIDATE_PROGRAMS = 40  # linear programs for settings that a guarantee is sought of
+MORE_PARTS = (1.6,)  # and for these where counters must guarantee the headroom: some traffic loads channels more
 WINDOWS = (2, 4, 8)  # numbers of equal parts of the day, for which settings are also sought
 POLISHED = 36  # switches: up to here the settings in use are sought again with all descents
 ROUNDS = 3  # times settings are sought anew for the intervals that share them
@@ -352,7 +353,10 @@ class _Search:
         routes = self._paths(down, settings)
         settings = _with_hops(settings, down, routes)
         expected = self._load(down, routes).max(axis=0, initial=0.0)
-        busiest = expected if self.sure is None else self.sure.busiest([Setting(down, routes)], self.limit)
+        busiest = expected
+        if self.sure is not None:  # what even the estimate exceeds is not sought in the counts
+            here = Setting(down, routes), self.limit, expected <= self.limit
+            busiest = np.maximum(expected, self.sure.busiest([here[0]], *here[1:], CANDIDATE_PROGRAMS))
         return Candidate(settings, down, busiest, expected)
 
     def _paths(self, fabric: Fabric, settings: LinkSettings) -> Routes:

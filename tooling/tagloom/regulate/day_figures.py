@@ -194,7 +194,13 @@ def files_of(
     for k, name in names.items():
         if k:
             said = (f"for {name} of {stem}.yml",)
-            settings = replace(day.candidates[k].settings, remarks=said, power_unknown=day.power_unknown)
+            settings = replace(
+                day.candidates[k].settings,
+                remarks=said,
+                power_unknown=day.power_unknown,
+                seconds=1.0,  # loads are bytes per second
+                headroom=day.headrooms[k],
+            )
             row = settings_json(fabric, settings)
             for key in (
                 "lower_bound_watts",

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tagloom.records.timetable import Timetable
 
 EXPECTED = "settings made by tagloom regulate"
+GIGABIT_BYTES = 1e9 / 8  # per second, to which loads are scaled
 OF_WATTS = ("watts_before", "watts_after", "saving_percent", "lower_bound_watts", "gap_percent", "survive_watts")
 
 
@@ -42,6 +43,7 @@ def to_json(fabric: Fabric, settings: LinkSettings) -> dict[str, Any]:
         "saving_percent": round(settings.saving_percent, 6),
         "max_channel_load_before": round(settings.max_channel_load_before),
         "max_channel_load_after": round(settings.max_channel_load_after),
+        **_shares(settings),
         "average_hops_before": _rounded(settings.average_hops_before),
         "average_hops_after": _rounded(settings.average_hops_after),
         "max_hops_before": settings.max_hops_before,
@@ -64,6 +66,22 @@ def to_json(fabric: Fabric, settings: LinkSettings) -> dict[str, Any]:
         "power_unknown": list(settings.power_unknown),
     }
     return payload | (dict.fromkeys(OF_WATTS) if settings.power_unknown else {})
+
+
+def _shares(settings: LinkSettings) -> dict[str, Any]:
+    """Return the busiest channel's load afterwards as a share of its speed, and how sure it is."""
+    bound, missing, notes = settings.headroom.bound, settings.headroom.missing, settings.headroom.notes
+    capacity = GIGABIT_BYTES * settings.seconds if settings.seconds else None
+    share = settings.max_channel_load_after / capacity if capacity else None
+    most = bound / capacity if capacity and bound is not None else None
+    return {
+        "max_channel_load_bound": None if bound is None else round(bound),
+        "max_channel_share": None if share is None else round(share, 6),
+        "max_channel_share_bound": None if most is None else round(most, 6),
+        "headroom_is": settings.headroom.kind,
+        "headroom_missing": list(missing),
+        "headroom_notes": list(notes),
+    }
 
 
 def _network(network: NetworkSettings) -> dict[str, Any]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
-from tagloom.report.terminal import count, row, table, watts_unknown
+from tagloom.report.terminal import count, row, share_words, table, upward_percent, watts_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -84,21 +83,6 @@ def day_lines(payload: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def share_words(share: float, headroom: Mapping[str, Any]) -> str:
-    """Return how busy the busiest channel is, and how sure that is; `share` alone where traffic was measured."""
-    kind, bound = headroom["headroom_is"], headroom["max_channel_share_bound"]
-    if kind == "measured":
-        return f"{100 * share:.0f} %"
-    if bound is None:
-        return f"unknown (estimated {100 * share:.0f} %): {'; '.join(headroom['headroom_missing'])}"
-    return f"{100 * share:.0f} % ({kind}; at most {_upward(bound)} % with these counts)"
-
-
-def _upward(share: float) -> int:
-    """Return a share in whole percent that is not less than it."""
-    return math.ceil(round(100 * share, 3))
-
-
 def _most(payload: Mapping[str, Any], when: str) -> str:
     """Return how busy a channel gets at a time of changes."""
     share, headroom = payload[f"max_channel_share_{when}"], payload[f"headroom_{when}"]
@@ -112,7 +96,7 @@ def _headroom_lines(payload: Mapping[str, Any]) -> list[str]:
     every = [*off, payload["headroom_in_changes"]]
     bounds = [each["max_channel_share_bound"] for each in every if each["max_channel_share_bound"] is not None]
     allowed = f"{100 * (1 - payload['headroom']):.0f} %"
-    kind, most = payload["headroom_is"], _upward(max(bounds, default=0.0))
+    kind, most = payload["headroom_is"], upward_percent(max(bounds, default=0.0))
     if kind == "guaranteed":
         return row("headroom", f"guaranteed: whatever traffic the counts allow, no channel is busier than {most} %")
     if kind == "estimated":

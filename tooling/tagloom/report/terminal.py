@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import asdict
 from itertools import islice
@@ -323,9 +324,50 @@ def _conditions_of_bound(payload: Mapping[str, Any]) -> str:
     return f"if {' and '.join(conditions)}"
 
 
+def share_words(share: float, headroom: Mapping[str, Any]) -> str:
+    """Return how busy the busiest channel is, and how sure that is; `share` alone where traffic was measured."""
+    kind, bound = headroom["headroom_is"], headroom["max_channel_share_bound"]
+    if kind == "measured":
+        return f"{100 * share:.0f} %"
+    if bound is None:
+        return f"unknown (estimated {100 * share:.0f} %): {'; '.join(headroom['headroom_missing'])}"
+    return f"{100 * share:.0f} % ({kind}; at most {upward_percent(bound)} % with these counts)"
+
+
+def upward_percent(share: float) -> int:
+    """Return a share in whole percent that is not less than it."""
+    return math.ceil(round(100 * share, 3))
+
+
+def _sure_load(payload: Mapping[str, Any]) -> str:
+    """Return the busiest channel's bytes under settings, and how sure they are."""
+    load = count(payload["max_channel_load_after"], "byte")
+    kind, bound = payload["headroom_is"], payload["max_channel_load_bound"]
+    if kind == "measured":
+        return load
+    return f"{load} ({kind})" if bound is None else f"{load} ({kind}; at most {bound:,} with these counts)"
+
+
+def _headroom_rows(payload: Mapping[str, Any]) -> list[str]:
+    """Return the busiest channel's share, and what stands between an estimate from counters and a guarantee."""
+    kind = payload["headroom_is"]
+    if kind == "measured":
+        return []
+    why = {
+        "guaranteed": "guaranteed: the busiest channel is within its limit, whatever traffic the counts allow",
+        "estimated": "NOT GUARANTEED: some traffic that the counts allow makes a channel busier than its limit",
+        "unknown": f"UNKNOWN: {'; '.join(payload['headroom_missing'])}",
+    }[kind]
+    return [
+        *row("busiest", f"{share_words(payload['max_channel_share'], payload)}, on average over the time"),
+        *row("headroom", why),
+        *(line for note in payload["headroom_notes"] for line in row("", note)),
+    ]
+
+
 def settings_lines(payload: Mapping[str, Any]) -> list[str]:
     """Return which links are turned off and what that saves."""
-    before, after = payload["max_channel_load_before"], payload["max_channel_load_after"]
+    before = payload["max_channel_load_before"]
     routing = "routing" if payload["bound_holds_for"] == "any" else f"{payload['bound_holds_for']} assignment"
     connected = "any one link may still fail" if payload["two_connected"] else "some links are now the only way"
     saving, costs = watts_unknown(payload), ""
@@ -354,7 +396,8 @@ def settings_lines(payload: Mapping[str, Any]) -> list[str]:
             if payload["links_asleep"] or payload["hosts_asleep"]
             else []
         ),
-        *row("load", f"busiest channel {count(before, 'byte')} -> {count(after, 'byte')}"),
+        *row("load", f"busiest channel {count(before, 'byte')} -> {_sure_load(payload)}"),
+        *_headroom_rows(payload),
     ]
     if payload["average_hops_after"] is not None:
         hops = f"{payload['average_hops_before']:.2f} -> {payload['average_hops_after']:.2f}"
