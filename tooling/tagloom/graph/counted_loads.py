@@ -61,7 +61,7 @@ class _Groups:
     @property
     def port_rows(self) -> int:
         """Return the number of rows of hosts' ports."""
-        return self.of_port.shape[2]
+        return int(self.of_port.shape[2])
 
 
 class CountedLoads:
@@ -70,8 +70,8 @@ class CountedLoads:
     A matrix fits if it is not negative, every port of hosts sends and receives what it counted, and every channel of
     `ran` carries what it counted, each within a tolerance: TOLERANCE and the interval's own, the tags of frames between
     switches, and OWN_BYTES. Where no matrix fits the channels' counts, or links were down, other paths were in use, and
-    hosts' ports alone are taken; where none fits these either, or a host's port was not read, nothing is bounded. `fits` says which, int8[T], and
-    `groups` how many groups of host pairs the greatest question had.
+    hosts' ports alone are taken; where none fits these either, or a host's port was not read, nothing is bounded.
+    `fits` says which, int8[T], and `groups` how many groups of host pairs the greatest question had.
 
     Every bound is that of a dual solution, which holds whatever a solver's rounding: its prices add up to the load of
     each group of host pairs at least. The prices of one interval hold for all others, too.
@@ -87,6 +87,11 @@ class CountedLoads:
         groups = self._groups(())
         if groups is not None and len(groups.source):
             self._fit(groups)
+
+    @property
+    def too_many(self) -> bool:
+        """Return whether a question had more groups of host pairs than are bounded."""
+        return self.groups > TERMS
 
     def busiest(
         self,
@@ -131,7 +136,7 @@ class CountedLoads:
         pairs = (network[source] == network[target]) & ~itself
         source, target = source[pairs], target[pairs]
         self.groups = max(self.groups, len(source))
-        if len(source) > TERMS:
+        if self.too_many:
             return None
         port = np.searchsorted(self._ports, fabric.host_link)
         kinds = int(out.max(initial=-1)) + 1, int(into.max(initial=-1)) + 1
@@ -282,9 +287,7 @@ def _possible(rows: NDArray[np.float64], low: NDArray[np.float64], high: NDArray
     return bool(solve_linear(np.zeros(rows.shape[1]), both, top).status == 0)
 
 
-def _scaled(
-    rows: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _scaled(rows: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return by which share of the limits, float64[T, R], a matrix exceeds them, float64[T], 0 where it meets all.
 
     It is found by scaling entries to each row in turn, for SWEEPS rounds.

@@ -65,7 +65,7 @@ def history_of_counters(fabric: Fabric, readings: Sequence[CountedInterval], tim
     rows = [none if i < 0 else intervals[i].counted or none for i in of_row]
     both, channel, usual, tolerance = zip(*rows, strict=True)
     sums = np.stack(both).transpose(1, 0, 2)
-    counts = PortCounts(*sums, np.stack(channel), np.array(usual), np.array(tolerance), lost)
+    counts = PortCounts(sums[0], sums[1], np.stack(channel), np.array(usual), np.array(tolerance), lost)
     return replace(history, counts=counts)
 
 

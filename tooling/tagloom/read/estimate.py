@@ -58,10 +58,11 @@ def estimate(fabric: Fabric, routes: Routes, counted: Counted) -> Traffic:
     remarks = (*counted.remarks, *_remarks(rows, sums, x, fabric, counted))
     matrix = x.reshape(hosts, hosts)
     seconds = max(counted.seconds, 1e-9)
-    both = np.stack([sent, received])[:, None] / seconds
     tolerance = np.array([counted.apart_seconds / seconds])
     usual = np.array([links_usual(fabric, counted.down)])
-    counts = PortCounts(*both, channel[None] / seconds, usual, tolerance, counted.remarks)
+    counts = PortCounts(
+        sent[None] / seconds, received[None] / seconds, channel[None] / seconds, usual, tolerance, counted.remarks
+    )
     return Traffic(matrix, np.ceil(matrix / FRAME_BYTES), counted.seconds, remarks, counts=counts)
 
 

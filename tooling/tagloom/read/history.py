@@ -87,8 +87,9 @@ def zone_of(name: str, where: str) -> ZoneInfo:
 def whole_day(intervals: Sequence[Interval], remarks: tuple[str, ...] = ()) -> tuple[History, list[int]]:
     """Put intervals in order and fill what is missing of the day. Raises InputError with all findings.
 
-    Also return the interval that each row of the day is, by its index, -1 where none is. A gap of up to an hour between two intervals counts as busy as each of them at every pair; a longer one, and what
-    is missing of 24 hours, is not known.
+    A gap of up to an hour between two intervals counts as busy as each of them at every pair; a longer one, and what
+    is missing of 24 hours, is not known. Also return which of the intervals each row of the day is, by its index, -1
+    where none is.
     """
     if not intervals:
         raise InputError([Finding("history", "traffic in one interval or more", "none: an empty history")])

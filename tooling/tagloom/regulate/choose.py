@@ -201,9 +201,7 @@ def _regulate(
     return _asleep(smaller, routes, traffic, settings, options, bound.watts, load_of) if options.sleep else settings
 
 
-def _headroom(
-    ran: Setting, then: Setting, traffic: Traffic, options: RegulateOptions, load_of: LoadOf
-) -> Headroom:
+def _headroom(ran: Setting, then: Setting, traffic: Traffic, options: RegulateOptions, load_of: LoadOf) -> Headroom:
     """Return how sure the load under settings is, its bound in bytes. Raises PlanError if it must be, and is not.
 
     The limit is the headroom, or the busiest channel's load with all links on, as far as counts say.

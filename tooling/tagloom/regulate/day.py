@@ -413,7 +413,9 @@ class _Search:
         return Setting(each.fabric, self._paths(each.fabric, each.settings))
 
     def _only(self, t: int) -> NDArray[np.bool_]:
-        return np.arange(len(self.history)) == t
+        among = np.zeros(len(self.history), np.bool_)
+        among[t] = True
+        return among
 
     def headrooms(self, schedule: Schedule) -> tuple[dict[int, Headroom], Headroom, Headroom]:
         """Return how sure the loads of a schedule are: of its settings, while they change, and one interval late."""

@@ -118,7 +118,7 @@ class ChangeRule:
         return [(self._excess(one, other, s), (own, s)) for one, other, s, own in self._touched(t, a, k, mode)]
 
     def touched(self, change: Change) -> list[tuple[int, int, int, int]]:
-        """Return the intervals that a change touches, as (settings before, settings after, interval, the interval's)."""
+        """Return the intervals that a change touches: (settings before, settings after, interval, its own settings)."""
         return self._touched(change.t, change.before, change.after, change.mode)
 
     def _touched(self, t: int, a: int, k: int, mode: int) -> list[tuple[int, int, int, int]]:

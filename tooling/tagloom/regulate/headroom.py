@@ -49,7 +49,7 @@ def worst_of(each: Iterable[Headroom]) -> Headroom:
 
 def _missing(loads: CountedLoads, among: NDArray[np.bool_]) -> tuple[str, ...]:
     """Return why counts bound nothing in some of the intervals, nothing if they do."""
-    if loads.groups > TERMS:
+    if loads.too_many:
         return (f"{loads.groups:,} kinds of host pairs: loads are bounded of up to {TERMS:,}",)
     counts, found = loads.counts, list[str]()
     none = among & np.isnan(counts.sent).any(axis=1)
@@ -89,4 +89,3 @@ def to_json(headroom: Headroom, of: float) -> dict[str, Any]:
         "max_channel_share_bound": None if headroom.bound is None else round(headroom.bound / of, 6),
         "headroom_missing": list(headroom.missing),
     }
-
