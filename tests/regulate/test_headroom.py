@@ -102,7 +102,8 @@ def test_no_traffic_that_was_counted_loads_a_channel_more_than_the_bound(name, s
     for t, each in enumerate(truth):
         moved = chance.random(len(fabric.hosts)) < 0.5
         mine = [each * part[:, None] for part in (moved, ~moved)]
-        mixed = sum(load_with_copies(s.fabric, s.routes, part) for s, part in zip((one, other), mine, strict=True))
+        loaded = [load_with_copies(s.fabric, s.routes, part) for s, part in zip((one, other), mine, strict=True)]
+        mixed = loaded[0] + loaded[1]
         assert both[t] >= mixed.max() * (1 - 1e-9)
 
 
@@ -160,15 +161,15 @@ def test_with_links_counts_it_is_the_best_corner_of_all_matrices():
     read = range(4, 8)  # channels of two links; of the others nothing was counted
     counts.channel[:, :4] = np.nan
     over = [crossing(ran, c) for c in read]
-    rows = [[p[0] == h for p in pairs] for h in range(4)] + [[p[1] == h for p in pairs] for h in range(4)]
-    rows = np.array(rows + [[p in each for p in pairs] for each in over], float)
+    ends = [[p[end] == h for p in pairs] for end in (0, 1) for h in range(4)]
+    members = np.array(ends + [[p in each for p in pairs] for each in over], float)
     sums = np.concatenate([counts.sent[0], counts.received[0], counts.channel[0, read]]) / 1e6
-    rank = np.linalg.matrix_rank(rows)
+    rank = np.linalg.matrix_rank(members)
     cost = np.array([[p in crossing(then, c) for p in pairs] for c in range(len(fabric.tail))], float)
     best, corners = 0.0, 0
     for some in map(list, combinations(range(len(pairs)), rank)):
-        found, _, own, _ = np.linalg.lstsq(rows[:, some], sums, rcond=None)
-        if own == rank and (found > -1e-9).all() and np.allclose(rows[:, some] @ found, sums):
+        found, _, own, _ = np.linalg.lstsq(members[:, some], sums, rcond=None)
+        if own == rank and (found > -1e-9).all() and np.allclose(members[:, some] @ found, sums):
             best, corners = max(best, float((cost[:, some] @ found).max())), corners + 1
     assert corners > 1
     assert CountedLoads(ran, counts).busiest([then])[0] == pytest.approx(best * 1e6, rel=1e-6)

@@ -199,7 +199,7 @@ def files_of(
                 remarks=said,
                 power_unknown=day.power_unknown,
                 seconds=1.0,  # loads are bytes per second
-                headroom=day.headrooms[k],
+                headroom=day.headrooms.get(k, worst_of(day.headrooms.values())),
             )
             row = settings_json(fabric, settings)
             for key in (
