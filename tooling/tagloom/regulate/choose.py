@@ -26,7 +26,7 @@ from tagloom.platforms.power import (
     stand_in_power,
     stand_in_remarks,
 )
-from tagloom.records.headroom import GUARANTEED, Headroom
+from tagloom.records.headroom import GUARANTEED, UNKNOWN, Headroom
 from tagloom.records.settings import LinkSettings, NetworkSettings
 from tagloom.regulate.greedy import Rules, greedy
 from tagloom.regulate.headroom import headroom_of
@@ -196,12 +196,15 @@ def _regulate(
     floods = () if load_of is load_with_copies else uncounted_floods(fabric, traffic.volume_bytes)
     settings = _with_bound(chosen, fixed, bound, (*_remarks(fabric, traffic, assignment, options), *floods))
     settings, smaller, routes = _led(fabric, settings, everything, reroute, traffic, load_of)
-    sure = _headroom(Setting(fabric, everything), Setting(smaller, routes or everything), traffic, options, load_of)
+    then = None if routes is None else Setting(smaller, routes)
+    sure = _headroom(Setting(fabric, everything), then, traffic, options, load_of)
     settings = replace(settings, seconds=traffic.seconds, headroom=sure)
     return _asleep(smaller, routes, traffic, settings, options, bound.watts, load_of) if options.sleep else settings
 
 
-def _headroom(ran: Setting, then: Setting, traffic: Traffic, options: RegulateOptions, load_of: LoadOf) -> Headroom:
+def _headroom(
+    ran: Setting, then: Setting | None, traffic: Traffic, options: RegulateOptions, load_of: LoadOf
+) -> Headroom:
     """Return how sure the load under settings is, its bound in bytes. Raises PlanError if it must be, and is not.
 
     The limit is the headroom, or the busiest channel's load with all links on, as far as counts say.
@@ -215,7 +218,8 @@ def _headroom(ran: Setting, then: Setting, traffic: Traffic, options: RegulateOp
     else:
         limit = (1 - options.headroom) * HOST_MBPS * 1e6 / 8
         rule = f"channels must keep {100 * options.headroom:g} % of their capacity free"
-    found = headroom_of(loads, [then], None, limit)
+    unrouted = Headroom(UNKNOWN, None, ("no paths under these settings",))
+    found = unrouted if then is None else headroom_of(loads, [then], None, limit)
     seconds = traffic.seconds
     if options.guaranteed and found.kind != GUARANTEED:
         most = f"with some, a channel carries {found.bound * seconds:,.0f} bytes" if found.bound is not None else ""
