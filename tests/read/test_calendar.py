@@ -61,6 +61,18 @@ def test_what_is_due_in_the_hour_that_comes_twice_is_due_once(table):
     assert due(autumn, at(2026, 10, 25, 2, 40, fold=1)) == "all-on"
 
 
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe"])
+def test_what_begins_next_never_began_before_also_in_the_hour_that_comes_twice(zone):
+    rules = (Rule("15 1-3 * * *", "a"), Rule("30 2 * * *", "b"), Rule("50 1 * * *", "all-on"))
+    table = Timetable(rules, zone)
+    for day in ((2026, 10, 25), (2026, 11, 1), (2027, 4, 4)):
+        begin = datetime(*day, tzinfo=ZoneInfo(zone)).timestamp()
+        listed = upcoming(table, begin, 1)
+        for now in range(int(begin), int(begin) + 6 * 3600, 600):
+            rest = upcoming(table, now, (begin + 86_400 - now) / 86_400)
+            assert rest == [each for each in listed if each[0] > now]
+
+
 def test_at_any_time_what_holds_is_what_began_last(table):
     rules = table(("*/45 6-9 * * *", "a.json"), ("20 8 * * 2", "b.json"), ("30 22 1 * *", "all-on"))
     begin = at(2026, 10, 23, 0)

@@ -44,6 +44,16 @@ def test_outside_it_is_refused_with_the_time_of_the_next(windows):
     assert raised.value.advice == ("--outside-window",)
 
 
+def test_a_window_in_the_hour_that_comes_twice_is_open_once_for_its_hours(tmp_path):
+    text = 'timezone: Europe/Berlin\nwindows:\n- {when: "30 2 * * *", hours: 1.0}\n- {when: "40 2 * * 1", hours: 0.5}\n'
+    (tmp_path / "windows.yml").write_text(text)
+    windows = read_windows(tmp_path)
+    first = at(2026, 10, 25, 0, 30)  # 02:30 in summer; 02:30 in winter is an hour later
+    opened = [windows.is_open(first + minutes * 60) for minutes in (-1, 0, 59, 61, 90, 119, 121)]
+    assert opened == [False, True, True, False, False, False, False]
+    assert windows.next_begin(first + 45 * 60).timestamp() == at(2026, 10, 26, 1, 30)
+
+
 @given(st.integers(int(at(2026, 1, 1)), int(at(2028, 1, 1))))
 def test_the_next_window_is_open_when_it_begins_and_shut_a_moment_before_unless_another_is_open(windows, now):
     begin = windows.next_begin(now)

@@ -11,6 +11,8 @@ from tagloom.read.history import zone_of
 from tagloom.records.timetable import ALL_ON
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tagloom.records.timetable import Timetable
 
 LEFT_OUT = timedelta(hours=2)  # more than any clocks are put on by
@@ -44,11 +46,20 @@ def beginnings(table: Timetable, at_seconds: float, days: float) -> list[tuple[f
     start = datetime.fromtimestamp(at_seconds, zone_of(table.timezone, "timezone"))
     found = []
     for order, rule in enumerate(table.rules):
-        for begin in CronSim(rule.when, start):
+        for begin in times_after(rule.when, start):
             if begin.timestamp() > end:
                 break
             found.append((begin.timestamp(), _on_the_wall(rule.when, begin), order, rule.settings))
     return [(begin, wall, settings) for begin, wall, _, settings in sorted(found)]
+
+
+def times_after(when: str, start: datetime) -> Iterator[datetime]:
+    """Yield the times in cron words after a time with a zone, in order.
+
+    From within the second of an hour that comes twice, CronSim begins with what was due in the first: left out here.
+    """
+    after = start.timestamp()
+    return (begin for begin in CronSim(when, start) if begin.timestamp() > after)
 
 
 def _on_the_wall(when: str, begin: datetime) -> datetime:

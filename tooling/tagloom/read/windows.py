@@ -10,6 +10,7 @@ from cronsim import CronSim, CronSimError
 from pydantic import Field
 
 from tagloom.errors import Finding, InputError, PlanError
+from tagloom.read.calendar import times_after
 from tagloom.read.history import zone_of
 from tagloom.storage.document import Form, checked, read_yaml, shown
 
@@ -46,17 +47,17 @@ class MaintenanceWindows:
         now = datetime.fromtimestamp(at_seconds, UTC)
         for when, hours in self.windows:
             length = timedelta(hours=hours)
-            for begin in CronSim(when, (now - length).astimezone(self.timezone)):
-                if begin.astimezone(UTC) > now:
-                    break
+            begin = next(times_after(when, (now - length).astimezone(self.timezone)), None)
+            if begin is not None and begin.astimezone(UTC) <= now:
                 return True
         return False
 
     def next_begin(self, at_seconds: float) -> datetime | None:
         """Return when the next window begins after a time, None where none does in two years."""
         now = datetime.fromtimestamp(at_seconds, self.timezone)
-        begins = [next(CronSim(when, now), None) for when, _ in self.windows]
-        return min((each for each in begins if each is not None and each - now < _AHEAD), default=None)
+        begins = [next(times_after(when, now), None) for when, _ in self.windows]
+        soon = (each for each in begins if each is not None and each - now < _AHEAD)
+        return min(soon, key=datetime.timestamp, default=None)
 
     def refuse_outside(self, at_seconds: float) -> None:
         """Raise PlanError, with the time of the next window, where no change may begin."""
