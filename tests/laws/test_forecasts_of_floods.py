@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from fabrics import make_fabric
 from tagloom.errors import InputError, PlanError
 from tagloom.graph.floods import flooded_bytes
+from tagloom.graph.network_loads import busiest_of_networks
 from tagloom.lab.dataplane import Dataplane
 from tagloom.predict.floods import counted_floods
 from tagloom.predict.links import predict
@@ -92,7 +93,8 @@ def test_the_load_of_a_forecast_is_that_of_every_copy(fabric, kind, seed, data):
     assert moved.flows.hops.tolist() == plain.flows.hops.tolist()
     inner = found[2 * len(fabric.hosts) :]
     capacity = np.repeat([link.capacity_mbps() / 1000.0 for link in fabric.links], 2)
-    for each in networks_of(fabric, fabric, traffic, (moved, moved)):
+    loads = busiest_of_networks(fabric, build.routes, build.assignment, traffic.volume_bytes)
+    for each in networks_of(fabric, fabric, traffic, (moved, moved), (loads, loads)):
         mine = np.zeros_like(traffic.volume_bytes)
         mine[fabric.networks[each.name]] = traffic.volume_bytes[fabric.networks[each.name]]
         own = loaded_by_frames(fabric, build.state, mine)[2 * len(fabric.hosts) :]

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from fabrics import make_fabric
 from tagloom import pipeline
+from tagloom.graph.network_loads import busiest_of_networks
 from tagloom.lab.dataplane import Dataplane
 from tagloom.predict.networks import networks_of
 from tagloom.predict.performance import move
@@ -54,7 +55,8 @@ def test_the_joint_load_is_the_sum_of_what_frames_of_each_network_load(fabric, s
     if len(fabric.networks) < 2 or not traffic.volume_bytes.any() or not fabric.links:
         return
     moved = move(fabric, build.routes, traffic)
-    networks = networks_of(fabric, fabric, traffic, (moved, moved))
+    loads = busiest_of_networks(fabric, build.routes, build.assignment, traffic.volume_bytes)
+    networks = networks_of(fabric, fabric, traffic, (moved, moved), (loads, loads))
     capacity = np.repeat([link.capacity_mbps() / 1000.0 for link in fabric.links], 2)
     total, several = np.zeros(len(fabric.tail)), np.zeros(len(fabric.tail), np.int64)
     own = {}
@@ -83,15 +85,17 @@ def test_networks_that_share_no_channel_are_each_as_fast_as_alone(seed, side):
     build, _, _ = planned(fabric)
     traffic = random_traffic(seed, fabric)
     moved = move(fabric, build.routes, traffic)
-    for each in networks_of(fabric, fabric, traffic, (moved, moved)):
+    loads = busiest_of_networks(fabric, build.routes, build.assignment, traffic.volume_bytes)
+    for each in networks_of(fabric, fabric, traffic, (moved, moved), (loads, loads)):
         only = np.isin(np.arange(len(fabric.hosts)), fabric.networks[each.name])[:, None]
         alone = replace(traffic, volume_bytes=traffic.volume_bytes * only, messages=traffic.messages * only)
         if not alone.volume_bytes.any():
             continue
         moved = move(fabric, build.routes, alone)
-        (mine,) = (x for x in networks_of(fabric, fabric, alone, (moved, moved)) if x.name == each.name)
-        found, expected = mine.max_channel_load_after, each.max_channel_load_after
-        assert found == pytest.approx(expected)
+        loads = busiest_of_networks(fabric, build.routes, build.assignment, alone.volume_bytes)
+        found = networks_of(fabric, fabric, alone, (moved, moved), (loads, loads))
+        (mine,) = (x for x in found if x.name == each.name)
+        assert mine.max_channel_load_after == pytest.approx(each.max_channel_load_after)
         assert each.communication_seconds_after == pytest.approx(moved.seconds)
         assert each.shared_channels == 0
 

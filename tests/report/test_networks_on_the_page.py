@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from tagloom.pipeline.reporting import report
+
 FABRIC = "shape: {family: mesh, dims: [3], hosts: 2}\nnetworks: {compute: [h0, h2, h4], storage: [h1, h3]}\n"
 TRAFFIC = "# seconds: 10\nsource,destination,bytes\nh0,h4,5000\nh1,h3,7000\nh3,h1,3000\n"
 
@@ -102,3 +104,50 @@ def test_a_fabric_of_one_network_has_no_table_of_them(tmp_path, answer):
     status, said = answer("report", tmp_path / "build", "-o", tmp_path / "report.html")
     assert (status, said["networks"]) == (0, {})
     assert 'id="networks"' not in (tmp_path / "report.html").read_text("utf-8")
+
+
+MIXED = """model: linux-bridge
+shape: {family: ring, dims: [4], hosts: 2}
+links:
+- {ends: ["s0:g10", "s1:g10"], speed: 100}
+- {ends: ["s1:g11", "s2:g11"], speed: 10}
+- {ends: ["s2:g12", "s3:g12"], state: down}
+- {ends: ["s0:g13", "s2:g13"], speed: 100}
+"""
+BONDED = "model: powerconnect-5324\nshape: {family: mesh, dims: [2, 2], parallel: 3, hosts: 2, lag: true}\n"
+TENANTS = "networks: {compute: [h0, h2, h4, h6, h7], storage: [h1, h3, h5]}\n"
+SENT = "# seconds: 7\nsource,destination,bytes\nh0,h4,12345671\nh2,h7,3000001\nh3,h1,9999991\nh5,h3,7777777\nh6,h2,11\n"
+
+
+def busiest(directory, traffic=None):
+    """Return the load of the busiest channel that a build's report draws."""
+    return float(report(directory, at_seconds=0.0, traffic_file=traffic).load.max())
+
+
+@pytest.mark.parametrize(
+    ("fabric", "assignment"),
+    [
+        (MIXED, "fixed"),
+        (MIXED + TENANTS, "fixed"),
+        (MIXED + TENANTS, "pinned"),
+        (BONDED, "fixed"),
+        (BONDED + TENANTS, "fixed"),
+    ],
+    ids=["speeds", "speeds-networks", "speeds-networks-pinned", "aggregated", "aggregated-networks"],
+)
+def test_every_command_counts_the_same_load_to_the_last_digit(fabric, assignment, tmp_path, answer):
+    path, traffic, plain, build = (tmp_path / name for name in ("fabric.yml", "t.csv", "plain", "build"))
+    path.write_text(fabric, "utf-8")
+    traffic.write_text(SENT, "utf-8")
+    pairs = answer("plan", path, "--assignment", assignment, "-o", plain)[1]
+    assert busiest(plain) == pairs["max_channel_load"] == int(pairs["max_channel_load"])
+    assert pairs["max_channel_load_bound"] <= pairs["max_channel_load_bound_of_paths"] <= pairs["max_channel_load"]
+    planned = answer("plan", path, "--assignment", assignment, "--traffic", traffic, "-o", build)[1]
+    chosen = answer("regulate", path, "--assignment", assignment, "--traffic", traffic)[1]
+    drawn = answer("report", build, "--traffic", traffic, "-o", tmp_path / "report.html")[1]
+    forecast = answer("predict", build, "--traffic", traffic)[1]
+    assert round(busiest(build, traffic)) == planned["max_channel_load"] == chosen["max_channel_load_before"]
+    for name, network in chosen["networks"].items():
+        exact = drawn["networks"][name]["max_channel_load"]
+        assert exact == forecast["networks"][name]["max_channel_load_after"]
+        assert round(exact) == network["max_channel_load_before"]

@@ -100,7 +100,7 @@ def _kept(
         return {}, []
     store = args.store or args.build.parent / FORECASTS
     with closing(Forecasts(store, new=True)) as file:
-        quantities = quantities_of(payload, build.fabric, build.routes, traffic)
+        quantities = quantities_of(payload, build.fabric, build.routes, build.assignment, traffic)
         number = file.keep(time.time(), build.fabric.name, str(args.build), quantities)
     example = "seconds_predicted=S" if payload["power_unknown"] else "watts_after=W"
     return {"recorded": number, "store": str(store)}, [

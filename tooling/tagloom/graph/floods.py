@@ -116,6 +116,19 @@ def load_by(fabric: Fabric, routes: Routes, assignment: str) -> LoadOf:
     return load_with_copies if flood_along_trees(fabric, routes, assignment) else channel_load
 
 
+def reported_load(
+    fabric: Fabric, routes: Routes, assignment: str, volume_bytes: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """Return the load of each channel that plan, report, regulate and predict report, float64[C].
+
+    It is in bytes at 1 Gb/s by `load_by`; without bytes, the number of host pairs of one network that cross a channel,
+    whatever its capacity.
+    """
+    if volume_bytes is None:
+        return channel_load(fabric, routes)
+    return load_by(fabric, routes, assignment)(fabric, routes, volume_bytes)
+
+
 def uncounted_floods(fabric: Fabric, volume_bytes: NDArray[np.float64]) -> tuple[str, ...]:
     """Return what is to be said where copies are not counted; nothing if nothing is flooded."""
     if not (amount := flooded_bytes(fabric, volume_bytes)):

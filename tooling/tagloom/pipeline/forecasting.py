@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tagloom import platforms
 from tagloom.apply.build import read_rollout
 from tagloom.errors import Finding, InputError, PlanError, TagloomError, one_line
+from tagloom.graph.network_loads import busiest_of_networks
 from tagloom.observe.counted import counted
 from tagloom.pipeline.files import read_build
 from tagloom.predict.eee import POWERCONNECT_5548
@@ -123,8 +124,12 @@ def predict_build(build: Build, question: Question) -> Forecast:
     corners = list(zip(policies[1:], runs[1:], strict=True))
     found = predict(before, after, traffic, eee, every, moved, question.power, question.rates, runs[0], corners)
     if traffic is not None and moved is not None:
+        loads = [
+            busiest_of_networks(fabric, paths, build.assignment, traffic.volume_bytes)
+            for fabric, paths in ((before, old), (after, new))
+        ]
         policed, flows = [*zip(policies, runs, strict=True)], moved[1].flows if question.every_link else None
-        found = replace(found, networks=networks_of(before, after, traffic, moved, own, policed, flows))
+        found = replace(found, networks=networks_of(before, after, traffic, moved, loads, own, policed, flows))
     if traffic is not None and traffic.seconds and moved is not None:
         found = replace(found, rate_switch=switched_in_place(before, after, moved[0].flows, traffic.seconds))
     if question.rollout is not None:

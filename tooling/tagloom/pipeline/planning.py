@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
-from tagloom.graph.floods import load_by
+from tagloom.graph.floods import reported_load
 from tagloom.graph.numbering import new_numbers, renumbered
-from tagloom.graph.paths import average_hops, channel_load
+from tagloom.graph.paths import average_hops
 from tagloom.pipeline.protecting import with_detours, with_detours_beside
 from tagloom.records.build import Build
 from tagloom.records.detours import UNASKED, Detour, with_vlans
@@ -57,14 +57,13 @@ PREFERENCES = ("vlans", "load")
 
 def summary_of(build: Build, proof: Findings) -> dict[str, Any]:
     """Return a plan's figures with the keys of the command line."""
-    volume, bound = build.fabric.within_networks, build.load_bound
-    if build.traffic is None:
-        load = channel_load(build.fabric, build.routes, volume)
-    else:
-        volume = build.traffic.volume_bytes
-        load = load_by(build.fabric, build.routes, build.assignment)(build.fabric, build.routes, volume)
+    volume = build.traffic.volume_bytes if build.traffic is not None else None
+    load = reported_load(build.fabric, build.routes, build.assignment, volume)
+    counted, bound = build.fabric, build.load_bound
+    if volume is None and (volume := build.fabric.within_networks) is not None:
+        counted, bound = build.fabric.with_links_alike(), None  # a host pair counts 1 on every link
     if bound is None:
-        bound = load_bound(build.fabric, build.routes, build.assignment, volume, floods=build.traffic is not None)
+        bound = load_bound(counted, build.routes, build.assignment, volume, floods=build.traffic is not None)
     return {
         "name": build.fabric.name,
         "switches": len(build.fabric.switches),
@@ -80,7 +79,7 @@ def summary_of(build: Build, proof: Findings) -> dict[str, Any]:
         "remarks": list(build.remarks),
         "average_hops": round(average_hops(build.fabric, build.routes), 6) if build.fabric.hosts else 0.0,
         "max_channel_load": round(float(load.max(initial=0.0))),
-        "max_channel_load_bound": math.floor(any_bound(build.fabric, volume) + 1e-6),
+        "max_channel_load_bound": math.floor(any_bound(counted, volume) + 1e-6),
         "max_channel_load_bound_of_paths": math.floor(bound + 1e-6),
         "site_lines": sum(map(len, site_lines(build.fabric).values())),
         "protect": "none",

@@ -11,9 +11,9 @@ import numpy as np
 
 from tagloom.apply.build import read_rollout
 from tagloom.errors import Finding, InputError
-from tagloom.graph.floods import load_by
+from tagloom.graph.floods import load_by, reported_load
 from tagloom.graph.network_loads import network_loads
-from tagloom.graph.paths import average_hops, channel_load
+from tagloom.graph.paths import average_hops
 from tagloom.pipeline.files import read_build
 from tagloom.pipeline.forecasting import Question, predict_build, traffic_of
 from tagloom.pipeline.proving import prove
@@ -113,7 +113,7 @@ def report(  # noqa: PLR0913 - what a report may be made of
     curve = eee or POWERCONNECT_5548
     volume = traffic.volume_bytes if traffic is not None else None
     load_of = load_by(build.fabric, build.routes, build.assignment)
-    load = channel_load(build.fabric, build.routes) if volume is None else load_of(build.fabric, build.routes, volume)
+    load = reported_load(build.fabric, build.routes, build.assignment, volume)
     within = traffic.seconds if traffic is not None else None
     left_out = _left_out(
         ("load in bytes and run time", "--traffic or --profile", traffic_file or profile),

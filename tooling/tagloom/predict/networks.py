@@ -13,7 +13,7 @@ from tagloom.records.forecast import Figure, NetworkForecast
 from tagloom.records.traffic import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tagloom.graph.flows import Flows
     from tagloom.predict.performance import Moved
@@ -49,12 +49,14 @@ def networks_of(
     after: Fabric,
     traffic: Traffic,
     moved: tuple[Moved, Moved],
+    loads: Sequence[Mapping[str, float]],
     runs: Sequence[Run] = (),
     policies: Sequence[tuple[Eee | None, Replay | None]] = (),
     flows: Flows | None = None,
 ) -> tuple[NetworkForecast, ...]:
     """Return each network's share of how both fabrics move the traffic of all, none if there is but one network.
 
+    `loads` are the bytes on each network's busiest channel before and after, scaled to 1 Gb/s.
     With `runs`, one for each network, also how long each takes; `policies` and `flows` are those of the whole forecast:
     how ports sleep, with the replay, the first as forecast and the others the ends of its intervals.
     """
@@ -81,8 +83,8 @@ def networks_of(
             len(hosts),
             len(hosts) * (len(hosts) - 1),
             volume,
-            _most(old),
-            _most(new),
+            loads[0][name],
+            loads[1][name],
             shared,
             ends[0],
             ends[1],
@@ -109,11 +111,3 @@ def _with_seconds(part: NetworkForecast, base: float | None, figures: Sequence[F
     return replace(
         part, seconds_base=base, seconds_predicted=first, seconds_predicted_low=low, seconds_predicted_high=high
     )
-
-
-def _most(moved: Moved) -> float:
-    """Return the most bytes on a channel between switches, scaled to 1 Gb/s."""
-    flows, inner = moved.flows, slice(2 * moved.flows.hosts, None)
-    volume = flows.add_up(flows.volume_bytes)[inner]
-    used = volume > 0
-    return float((volume[used] * 1e9 / flows.capacity_bps[inner][used]).max(initial=0.0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from tagloom.graph.paths import channel_load
+from tagloom.graph.floods import reported_load
 from tagloom.records.forecast import NO_TRAFFIC
 from tagloom.records.kept import Measured, Quantity, Score, unit_of
 
@@ -35,7 +35,7 @@ CARRIED = "payload bytes of the traffic over its seconds; counters count frames'
 
 
 def quantities_of(
-    payload: Mapping[str, Any], fabric: Fabric, routes: Routes, traffic: Traffic | None
+    payload: Mapping[str, Any], fabric: Fabric, routes: Routes, assignment: str, traffic: Traffic | None
 ) -> dict[str, Quantity]:
     """Return the quantities of a forecast to store: every figure with its interval, and each channel's load.
 
@@ -58,7 +58,7 @@ def quantities_of(
             if network[key] is not None and network["volume_bytes"]:
                 found[f"{key}/{name}"] = Quantity(network[key], least, most, payload["sources"].get(key, ""))
     if traffic is not None and traffic.seconds:
-        load = channel_load(fabric, routes, traffic.volume_bytes)
+        load = reported_load(fabric, routes, assignment, traffic.volume_bytes)
         for c, scaled in enumerate(load.tolist()):
             link = fabric.links[c // 2]
             if link.up:

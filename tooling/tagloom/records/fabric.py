@@ -468,6 +468,11 @@ class Fabric:
         links = tuple(replace(link, speed_mbps=speed_mbps.get(i, link.speed_mbps)) for i, link in enumerate(self.links))
         return replace(self, links=links)
 
+    def with_links_alike(self) -> Fabric:
+        """Return the fabric with links of one capacity, 1 Gb/s, for what counts the same on a link of any speed."""
+        links = tuple(replace(link, speed_mbps=DEFAULT_SPEED_MBPS, members=()) for link in self.links)
+        return replace(self, links=links)
+
     @property
     def templates(self) -> tuple[tuple[str, str], ...]:
         """Return the operator's own templates, by which all switches are written."""

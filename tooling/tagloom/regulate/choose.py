@@ -12,6 +12,7 @@ from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.graph.counted_loads import CountedLoads, Setting
 from tagloom.graph.floods import heard_bytes, load_by, load_with_copies, uncounted_floods
+from tagloom.graph.network_loads import load_of_network
 from tagloom.graph.paths import average_hops, max_hops
 from tagloom.graph.search import all_hops
 from tagloom.platforms.port_names import channel_name
@@ -323,7 +324,7 @@ def _alone(
     """Return the busiest channel's bytes, the mean and the longest path of some hosts of the fabric alone."""
     part = replace(fabric, hosts=tuple(fabric.hosts[h] for h in hosts.tolist()))
     own = routes.of_hosts(hosts)
-    load = load_of(part, own, traffic.of_hosts(hosts.tolist()).volume_bytes)
+    load = load_of_network(part, routes, hosts, traffic.volume_bytes, load_of)
     return float(load.max(initial=0.0)), average_hops(part, own), max_hops(part, own)
 
 
