@@ -134,7 +134,9 @@ class CountedLoads:
         source, target = first[0][s], first[1][d]
         itself = (source == target) & (np.bincount(senders)[s] == 1) & (np.bincount(receivers)[d] == 1)
         pairs = (network[source] == network[target]) & ~itself
-        source, target = source[pairs], target[pairs]
+        source, target, s = source[pairs], target[pairs], s[pairs]
+        for v in np.flatnonzero((source == target) & flooded[target]).tolist():  # it floods nothing to itself
+            source[v] = np.flatnonzero((senders == s[v]) & (np.arange(hosts) != target[v]))[0]
         self.groups = max(self.groups, len(source))
         if self.too_many:
             return None
