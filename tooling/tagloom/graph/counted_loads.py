@@ -209,13 +209,14 @@ class CountedLoads:
         for level in (HOSTS, ALL):
             at = np.flatnonzero(self.counts.usual & (self.fits == HOSTS) if level == ALL else read)
             counted = self._counted(groups, np.full(len(self.counts), level == ALL))
+            so_far = self._wider[at]
             self._wider[at] = 0.0
             low, high = self._limits(groups, counted, at)
             need = _scaled(groups.crossed, low, high)
             good = need <= WIDER
             for i in np.flatnonzero(~good).tolist():
                 good[i], need[i] = _possible(groups.crossed, low[i], high[i]), 0.0
-            self.fits[at[good]], self._wider[at[good]] = level, need[good]
+            self.fits[at[good]], self._wider[at] = level, np.where(good, need, so_far)
 
 
 class _Pool:
