@@ -1,6 +1,7 @@
 """What counters guarantee holds for the traffic there was, is as little as they allow, and names what they lack."""
 
 import json
+import time
 from contextlib import closing
 from dataclasses import replace
 from itertools import combinations
@@ -10,16 +11,19 @@ import numpy as np
 import pytest
 
 from fabrics import make_fabric
-from tagloom import platforms
+from tagloom import pipeline, platforms
 from tagloom.adapters.history import History
 from tagloom.graph import counted_loads
 from tagloom.graph.counted_loads import ALL, HOSTS, NEITHER, OWN_BYTES, TOLERANCE, CountedLoads, Setting
 from tagloom.graph.floods import load_with_copies
 from tagloom.graph.paths import channel_load, paths_to
 from tagloom.read import format_fabric, read_fabric
+from tagloom.read.counter_history import history_of_counters
 from tagloom.records.counted import PortCounts
 from tagloom.records.headroom import ESTIMATED, GUARANTEED, MEASURED, UNKNOWN
-from tagloom.records.observation import Counters, Observation
+from tagloom.records.observation import CountedInterval, Counters, Observation, Rate, Rates
+from tagloom.records.traffic import Traffic
+from tagloom.regulate.choose import RegulateOptions
 from tagloom.regulate.headroom import headroom_of
 from tagloom.regulate.settings_file import read_result, with_links_off
 from tagloom.report.clock import day_lines
@@ -237,6 +241,47 @@ def test_what_is_missing_or_contradicts_itself_is_unknown_and_named(ring, monkey
     assert headroom_of(lost, [then], None, 1e9).missing == ("s2 gave no rates in 1 interval",)
     monkeypatch.setattr(counted_loads, "TERMS", 3)
     assert "16 kinds of host pairs" in headroom_of(CountedLoads(ran, counts), [then], None, 1e9).missing[0]
+
+
+@pytest.mark.parametrize("counted_there", [1.0, 0.5, 0.0])
+def test_a_link_whose_ends_contradict_one_another_bounds_nothing(counted_there):
+    """Two hosts at either end send 40 MB/s each over the link; one end counts all of it, the other less."""
+    fabric = make_fabric("mesh", 2, hosts=2, model="powerconnect-5324")
+    carried = {(host.switch, host.port): (4e7, 4e7) for host in fabric.hosts}
+    (link,) = fabric.links
+    carried |= {(link.a, link.a_port): (8e7, 8e7), (link.b, link.b_port): (8e7 * counted_there,) * 2}
+    seen = {
+        switch.name: Rates(switch.name, 300.0, tuple(
+            Rate(port, str(port), into * 8, out * 8, None) for (s, port), (into, out) in carried.items() if s == i
+        ))
+        for i, switch in enumerate(fabric.switches)
+    }  # fmt: skip
+    loads = CountedLoads(setting(fabric), history_of_counters(fabric, [CountedInterval(1.7e9, seen)], "UTC").counts)
+    found = headroom_of(loads, [loads.ran], np.array([True, False]), GIGABIT / 2)
+    assert (found.kind, found.bound > 8e7) == (ESTIMATED, True)
+    assert ("two ends that counted differently" in " ".join(found.notes)) == (counted_there < 1)
+
+
+def test_no_busier_than_the_busiest_was_is_decided_by_what_links_counted(ring):
+    """Without --headroom; how busy links could have been by hosts' ports alone is more, and no limit."""
+    ran, _, _ = ring
+    truth, seconds = some_traffic(ran.fabric, np.random.default_rng(1), 1) / 4, 300.0
+    counts = counted(ran, truth)
+    options = RegulateOptions(time_limit_seconds=1.0)
+
+    def headroom(counts):
+        traffic = Traffic(truth[0] * seconds, np.zeros_like(truth[0]), seconds, counts=counts)
+        words = "auto", "fixed", lambda *_: None, options, time.process_time
+        return pipeline.regulate(ran.fabric, traffic, *words).headroom
+
+    unread = headroom(replace(counts, channel=np.full_like(counts.channel, np.nan)))
+    assert (unread.kind, unread.bound) == (UNKNOWN, None)
+    assert "no link was counted" in unread.missing[0]
+    busiest = counts.channel.max() * (1 + TOLERANCE) + OWN_BYTES
+    for usual in (True, False):
+        found = headroom(replace(counts, usual=np.array([usual])))
+        assert found.kind == (GUARANTEED if found.bound <= busiest * seconds * (1 + 1e-6) else ESTIMATED)
+    assert CountedLoads(ran, replace(counts, usual=np.array([False]))).busiest([ran])[0] > busiest
 
 
 # --- from a history file to what an operator reads -------------------------------------------------------------------

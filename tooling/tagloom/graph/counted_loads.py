@@ -116,6 +116,13 @@ class CountedLoads:
         pool.lower(fits if among is None else fits & among, limit, programs)
         return np.where(fits, pool.bound.max(axis=0, initial=0.0), np.inf)
 
+    def busiest_counted(self) -> NDArray[np.float64]:
+        """Return what the busiest channel counted, at 1 Gb/s, and what it may differ by, float64[T]; 0 if none was."""
+        capacity_mbps = np.repeat([float(link.capacity_mbps()) for link in self.ran.fabric.links], 2)
+        most = self.counts.channel * (1 + TOLERANCE + self.counts.tolerance)[:, None] + OWN_BYTES
+        busiest: NDArray[np.float64] = np.nan_to_num(most * 1000.0 / capacity_mbps).max(axis=1, initial=0.0)
+        return busiest
+
     def _groups(self, settings: Sequence[Setting]) -> _Groups | None:
         """Return the host pairs that settings and the routes that ran treat alike, None if they are too many."""
         fabric = self.ran.fabric

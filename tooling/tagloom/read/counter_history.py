@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagloom.graph.counted_loads import OWN_BYTES, TOLERANCE
 from tagloom.read.estimate import channel_sums, links_usual
 from tagloom.read.history import Interval, whole_day, zone_of
 from tagloom.records.counted import PortCounts
@@ -51,11 +52,12 @@ def history_of_counters(fabric: Fabric, readings: Sequence[CountedInterval], tim
         rate = np.zeros((len(hosts), len(hosts)), np.float32)
         for mine in fabric.networks.values():
             rate[np.ix_(mine, mine)] = gravity(sent[mine], received[mine])
+        tolerance = reading.apart_seconds / seconds
         counted = (
             np.array([carried[place] for place in hosts]).T,
-            channel_sums(fabric, carried),
+            channel_sums(fabric, carried, (TOLERANCE + tolerance, OWN_BYTES)),
             links_usual(fabric, reading.down),
-            reading.apart_seconds / seconds,
+            tolerance,
         )
         intervals.append(Interval(f"reading of {start:%Y-%m-%d %H:%M:%S}", start, seconds, rate, counted))
     remark = "who sends to whom is estimated from host ports' totals (gravity model): counters cannot know it"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tagloom.errors import Finding, InputError
+from tagloom.graph.counted_loads import OWN_BYTES, TOLERANCE
 from tagloom.graph.paths import paths_to
 from tagloom.records.counted import PortCounts
 from tagloom.records.traffic import Traffic
@@ -59,9 +60,10 @@ def estimate(fabric: Fabric, routes: Routes, counted: Counted) -> Traffic:
     matrix = x.reshape(hosts, hosts)
     seconds = max(counted.seconds, 1e-9)
     tolerance = np.array([counted.apart_seconds / seconds])
+    agreed = channel_sums(fabric, counted.carried, (TOLERANCE + float(tolerance[0]), OWN_BYTES * seconds))
     usual = np.array([links_usual(fabric, counted.down)])
     counts = PortCounts(
-        sent[None] / seconds, received[None] / seconds, channel[None] / seconds, usual, tolerance, counted.remarks
+        sent[None] / seconds, received[None] / seconds, agreed[None] / seconds, usual, tolerance, counted.remarks
     )
     return Traffic(matrix, np.ceil(matrix / FRAME_BYTES), counted.seconds, remarks, counts=counts)
 
@@ -83,8 +85,15 @@ def links_usual(fabric: Fabric, down: Collection[tuple[str, int]]) -> bool:
     return not any(end in down for end in ends)
 
 
-def channel_sums(fabric: Fabric, carried: Mapping[tuple[str, int], tuple[float, float]]) -> NDArray[np.float64]:
-    """Return bytes by channel, NaN where neither end was read: the mean of what left one end and entered the other."""
+def channel_sums(
+    fabric: Fabric, carried: Mapping[tuple[str, int], tuple[float, float]], differ: tuple[float, float] = (np.inf, 0.0)
+) -> NDArray[np.float64]:
+    """Return bytes by channel: the mean of what left one end and entered the other, or what one end counted.
+
+    It is NaN where neither end was read, and where the mean differs from either end by more than `differ`: a share of
+    it and a number of bytes. One of two such ends is wrong (frames were lost in between, or a counter stood still), and
+    no counter says which.
+    """
     sums = np.full(2 * len(fabric.links), np.nan)
     for i, link in enumerate(fabric.links):
         ends = ((fabric.switches[link.a].name, 0), (fabric.switches[link.b].name, 1))
@@ -95,8 +104,9 @@ def channel_sums(fabric: Fabric, carried: Mapping[tuple[str, int], tuple[float, 
                 for side in range(2)
                 if all(pair is not None for pair in seen[side])
             ]
-            if reported:
-                sums[2 * i + direction] = sum(reported) / len(reported)
+            mean = sum(reported) / len(reported) if reported else np.nan
+            if all(abs(end - mean) <= differ[0] * mean + differ[1] for end in reported if end != mean):
+                sums[2 * i + direction] = mean
     return sums
 
 

@@ -34,7 +34,8 @@ class PortCounts:
 
     sent      float64[T, H]: into the switch by each host's port, of all networks that it carries
     received  float64[T, H]: out of it; NaN in both where nothing was counted
-    channel   float64[T, C]: over each channel, the mean of what its two ends counted; NaN where neither was read
+    channel   float64[T, C]: over each channel, the mean of what its two ends counted; NaN where neither was read, and
+              where they contradict one another
     usual     bool[T]: the ports of all links that are up in the fabric file were up, as far as they were read
     tolerance float64[T]: the share of a count by which others may differ from it, such as by the time of reading
     missing   why some of these are no counts of the whole time, for people

@@ -208,19 +208,23 @@ def _headroom(
 ) -> Headroom:
     """Return how sure the load under settings is, its bound in bytes. Raises PlanError if it must be, and is not.
 
-    The limit is the headroom, or the busiest channel's load with all links on, as far as counts say.
+    The limit is the headroom, or what links' ports counted on the busiest channel.
     """
     if traffic.counts is None or traffic.seconds is None:
         return Headroom()
     loads = CountedLoads(ran, traffic.counts, copies=load_of is load_with_copies)
     if options.headroom is None:
-        limit = float(loads.busiest([ran]).max())
+        limit = float(loads.busiest_counted().max())
         rule = "no channel may get busier than the busiest was"
     else:
         limit = (1 - options.headroom) * HOST_MBPS * 1e6 / 8
         rule = f"channels must keep {100 * options.headroom:g} % of their capacity free"
-    unrouted = Headroom(UNKNOWN, None, ("no paths under these settings",))
-    found = unrouted if then is None else headroom_of(loads, [then], None, limit)
+    if then is None:
+        found = Headroom(UNKNOWN, None, ("no paths under these settings",))
+    elif not limit:
+        found = Headroom(UNKNOWN, None, ("no link was counted, so nobody knows how busy the busiest was",))
+    else:
+        found = headroom_of(loads, [then], None, limit)
     seconds = traffic.seconds
     if options.guaranteed and found.kind != GUARANTEED:
         most = f"with some, a channel carries {found.bound * seconds:,.0f} bytes" if found.bound is not None else ""

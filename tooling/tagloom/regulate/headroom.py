@@ -78,7 +78,8 @@ def _notes(loads: CountedLoads, among: NDArray[np.bool_]) -> tuple[str, ...]:
         )
     unread = np.isnan(loads.counts.channel[among & (loads.fits == ALL)]).any(axis=0).reshape(-1, 2).any(axis=1)
     if unread.any():
-        found.append(f"{number_of(int(unread.sum()), 'link')} had no counts at either end: the bound could be lower")
+        links = number_of(int(unread.sum()), "link")
+        found.append(f"{links} had no counts, or two ends that counted differently: the bound could be lower")
     return tuple(found)
 
 
