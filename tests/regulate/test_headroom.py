@@ -17,6 +17,7 @@ from tagloom.graph import counted_loads
 from tagloom.graph.counted_loads import ALL, HOSTS, NEITHER, OWN_BYTES, TOLERANCE, CountedLoads, Setting
 from tagloom.graph.floods import load_with_copies
 from tagloom.graph.paths import channel_load, paths_to
+from tagloom.observe import counted_interval
 from tagloom.read import format_fabric, read_fabric
 from tagloom.read.counter_history import history_of_counters
 from tagloom.records.counted import PortCounts
@@ -282,6 +283,26 @@ def test_no_busier_than_the_busiest_was_is_decided_by_what_links_counted(ring):
         found = headroom(replace(counts, usual=np.array([usual])))
         assert found.kind == (GUARANTEED if found.bound <= busiest * seconds * (1 + 1e-6) else ESTIMATED)
     assert CountedLoads(ran, replace(counts, usual=np.array([False]))).busiest([ran])[0] > busiest
+
+
+@pytest.mark.parametrize(("mbps", "usual"), [(1000, True), (100, False)])
+def test_links_slower_than_in_the_fabric_file_had_other_paths(ring, mbps, usual):
+    """As under settings that slow links: their paths are not those with all links at full speed."""
+    fabric, (link, *_) = ring[0].fabric, ring[0].fabric.links
+    looks = []
+    for at in (1.7e9, 1.7e9 + 300):
+        at_ports = {(end, port): 10**9 for each in fabric.links for end, port in
+                    ((each.a, each.a_port), (each.b, each.b_port))}  # fmt: skip
+        at_ports |= {(host.switch, host.port): 10**9 for host in fabric.hosts} | {(link.b, link.b_port): mbps * 10**6}
+        looks.append({
+            switch.name: Observation(switch.name, at, uptime_seconds=at - 1e9, ports=tuple(
+                Counters(port, str(port), True, True, speed, in_octets=int(at), out_octets=int(at))
+                for (end, port), speed in at_ports.items() if end == i
+            ))
+            for i, switch in enumerate(fabric.switches)
+        })  # fmt: skip
+    history = history_of_counters(fabric, [counted_interval(*looks)], "UTC")
+    assert history.counts.usual.tolist() == [usual, True]  # then nothing was counted
 
 
 # --- from a history file to what an operator reads -------------------------------------------------------------------

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tagloom.errors import Finding, InputError
-from tagloom.observe.rates import apart_seconds, ports_down, rates
+from tagloom.observe.rates import apart_seconds, ports_down, rates, slowest_bps
 from tagloom.records.counted import Counted
 
 if TYPE_CHECKING:
@@ -66,4 +66,5 @@ def counted(snapshots: Iterable[Mapping[str, Observation]], where: str) -> Count
         why = "counters were cleared or may have wrapped twice"
         remarks.append(f"between some readings the ports {named} gave no rates ({why}): the others stand for them")
     apart = max(apart_seconds(mine[at] for mine in readings.values() if mine) for at in (0, -1))
-    return Counted(span, intervals, carried, tuple(remarks), frozenset(down), apart)
+    slowest = slowest_bps(seen for mine in readings.values() for seen in mine)
+    return Counted(span, intervals, carried, tuple(remarks), frozenset(down), apart, slowest)

@@ -77,6 +77,17 @@ def ports_down(seen: Iterable[Observation]) -> set[tuple[str, int]]:
     return {(each.switch, port.number) for each in seen for port in each.ports if port.oper_up is False}
 
 
+def slowest_bps(seen: Iterable[Observation]) -> dict[tuple[str, int], int]:
+    """Return the least speed of each port that was up at a reading, bits per second, by (switch, port number)."""
+    least: dict[tuple[str, int], int] = {}
+    for each in seen:
+        for port in each.ports:
+            if port.oper_up and port.speed_bps:
+                end = each.switch, port.number
+                least[end] = min(port.speed_bps, least.get(end, port.speed_bps))
+    return least
+
+
 def apart_seconds(seen: Iterable[Observation]) -> float:
     """Return how far apart switches were read at one look; those that did not answer don't count."""
     at = [each.at for each in seen if not each.error]
@@ -88,7 +99,8 @@ def counted_interval(before: Mapping[str, Observation], after: Mapping[str, Obse
     looks = list(before.values()), list(after.values())
     end = max(each.at for each in looks[1])
     apart = max(map(apart_seconds, looks))
-    return CountedInterval(end, rates_between(before, after), frozenset(ports_down(looks[0] + looks[1])), apart)
+    seen = looks[0] + looks[1]
+    return CountedInterval(end, rates_between(before, after), frozenset(ports_down(seen)), apart, slowest_bps(seen))
 
 
 def busiest_link(

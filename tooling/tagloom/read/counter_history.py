@@ -56,7 +56,7 @@ def history_of_counters(fabric: Fabric, readings: Sequence[CountedInterval], tim
         counted = (
             np.array([carried[place] for place in hosts]).T,
             channel_sums(fabric, carried, (TOLERANCE + tolerance, OWN_BYTES)),
-            links_usual(fabric, reading.down),
+            links_usual(fabric, reading.down, reading.slowest_bps),
             tolerance,
         )
         intervals.append(Interval(f"reading of {start:%Y-%m-%d %H:%M:%S}", start, seconds, rate, counted))

@@ -10,6 +10,7 @@ from tagloom.errors import Finding, InputError
 from tagloom.graph.counted_loads import OWN_BYTES, TOLERANCE
 from tagloom.graph.paths import paths_to
 from tagloom.records.counted import PortCounts
+from tagloom.records.fabric import DEFAULT_SPEED_MBPS
 from tagloom.records.traffic import Traffic
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def estimate(fabric: Fabric, routes: Routes, counted: Counted) -> Traffic:
     seconds = max(counted.seconds, 1e-9)
     tolerance = np.array([counted.apart_seconds / seconds])
     agreed = channel_sums(fabric, counted.carried, (TOLERANCE + float(tolerance[0]), OWN_BYTES * seconds))
-    usual = np.array([links_usual(fabric, counted.down)])
+    usual = np.array([links_usual(fabric, counted.down, counted.slowest_bps)])
     counts = PortCounts(
         sent[None] / seconds, received[None] / seconds, agreed[None] / seconds, usual, tolerance, counted.remarks
     )
@@ -78,11 +79,12 @@ def _host_sums(fabric: Fabric, counted: Counted) -> tuple[NDArray[np.float64], N
     return both[:, 0], both[:, 1]
 
 
-def links_usual(fabric: Fabric, down: Collection[tuple[str, int]]) -> bool:
-    """Return whether no port of a link that is up in the fabric file is among those that were down."""
-    ends = ((fabric.switches[end].name, port) for link in fabric.links if link.up for cable in link.cables
+def links_usual(fabric: Fabric, down: Collection[tuple[str, int]], slowest_bps: Mapping[tuple[str, int], int]) -> bool:
+    """Return whether no port of a link that is up in the fabric file was down, or slower than the link is there."""
+    ends = (((fabric.switches[end].name, port), 1e6 * (link.speed_mbps or DEFAULT_SPEED_MBPS))
+            for link in fabric.links if link.up for cable in link.cables
             for end, port in zip((link.a, link.b), cable, strict=True))  # fmt: skip
-    return not any(end in down for end in ends)
+    return not any(end in down or slowest_bps.get(end, speed) < speed for end, speed in ends)
 
 
 def channel_sums(

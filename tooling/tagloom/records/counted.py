@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,7 +17,8 @@ class Counted:
     """Bytes by (switch, port number), as (into the switch, out of it), over `seconds`; unread ports are missing.
 
     `intervals` is the number of readings less one. `remarks` say what was missing in them. `down` are ports that were
-    down at a reading, and `apart_seconds` how far apart switches were read, at most.
+    down at a reading, `apart_seconds` how far apart switches were read, at most, and `slowest_bps` the least speed of
+    each port that was up.
     """
 
     seconds: float
@@ -26,6 +27,7 @@ class Counted:
     remarks: tuple[str, ...] = ()
     down: frozenset[tuple[str, int]] = frozenset()
     apart_seconds: float = 0.0
+    slowest_bps: Mapping[tuple[str, int], int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +38,8 @@ class PortCounts:
     received  float64[T, H]: out of it; NaN in both where nothing was counted
     channel   float64[T, C]: over each channel, the mean of what its two ends counted; NaN where neither was read, and
               where they contradict one another
-    usual     bool[T]: the ports of all links that are up in the fabric file were up, as far as they were read
+    usual     bool[T]: the ports of all links that are up in the fabric file were up, and no slower than there, as far
+              as they were read
     tolerance float64[T]: the share of a count by which others may differ from it, such as by the time of reading
     missing   why some of these are no counts of the whole time, for people
     """

@@ -169,9 +169,11 @@ class CountedInterval:
     end            of the interval, seconds since the epoch
     down           ports that were down at one of both, as (switch, port number)
     apart_seconds  how far apart switches were read at one look
+    slowest_bps    the least speed of each port that was up at one of both, bits per second, by (switch, port number)
     """
 
     end: float
     rates: Mapping[str, Rates]
     down: frozenset[tuple[str, int]] = frozenset()
     apart_seconds: float = 0.0
+    slowest_bps: Mapping[tuple[str, int], int] = field(default_factory=dict)

@@ -23,6 +23,7 @@ from tagloom.platforms.power import (
     stand_in_power,
     stand_in_remarks,
 )
+from tagloom.records.headroom import UNKNOWN, Headroom
 from tagloom.records.settings import LinkSettings, lost_speed_steps, speeds_mbps
 from tagloom.records.timetable import History, Offer
 from tagloom.records.traffic import Traffic
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
 
     from tagloom.platforms import PortWatts
     from tagloom.records.fabric import Fabric
-    from tagloom.records.headroom import Headroom
     from tagloom.records.routes import Routes
     from tagloom.records.timetable import Schedule
     from tagloom.regulate.day_changes import Change
@@ -428,9 +428,15 @@ class _Search:
         if not changes:
             return own, worst_of(own.values()), worst_of(own.values())
         moves = {(one, other, s) for c in changes for one, other, s, _ in self._rule.touched(c)}
+
+        def meanwhile(one: int, other: int, s: int) -> Headroom:
+            if self._counted is not None and retrained(self.candidates[one].fabric, self.candidates[other].fabric):
+                return Headroom(UNKNOWN, None, ("while links change speed, hosts use paths that are not bounded",))
+            return of([one, other], self._only(s))
+
         return (
             own,
-            worst_of(of([one, other], self._only(s)) for one, other, s in sorted(moves)),
+            worst_of(meanwhile(*move) for move in sorted(moves)),
             worst_of(of([c.before], self._only(c.t)) for c in changes),
         )
 
@@ -453,7 +459,8 @@ class _Search:
     def _leads(self, one: Candidate, other: Candidate) -> bool:
         """Return whether the fabric stays connected during a change, by all links but those that are off or retrain.
 
-        A link carries nothing while its speed changes; hosts use a tree of the others meanwhile (`rollout`). Where
+        A link carries nothing while its speed changes; hosts use a tree of the others meanwhile (`rollout`), whose load
+        no counter guarantees. Where
         networks have ways of their own, changes without a proven rollout are known, too.
         """
         if not (self.rules.levels or self.fabric.own_ways):
@@ -462,7 +469,8 @@ class _Search:
             busy = retrained(one.fabric, other.fabric)
             dark = {i for i, (a, b) in enumerate(zip(one.fabric.links, other.fabric.links, strict=True))
                     if not a.up and not b.up}  # fmt: skip
-            self._passable[one, other] = not busy or connected(self.fabric.with_links_down(busy | dark))
+            parked = self.sure is None and connected(self.fabric.with_links_down(busy | dark))
+            self._passable[one, other] = not busy or parked
         return self._passable[one, other]
 
     def schedules(self) -> list[Schedule]:

@@ -139,16 +139,18 @@ def names_of(schedule: Schedule) -> dict[int, str]:
 def times_of(day: Day, schedule: Schedule, options: TimetableOptions) -> list[tuple[str, str]]:
     """Return when each settings begin, as ``HH:MM`` local time.
 
-    A change begins with its interval if the former settings carry that too, else early enough to be over by then; if
+    A change begins with its interval, in the first full minute of it, if the former settings carry that too, else early
+    enough to be over by then; if
     neither settings carry the traffic of both intervals, everything comes on before, and the new settings follow after
     the dwell time, or at the interval's start where the change after that would come too soon.
     """
     names, setting = names_of(schedule), schedule.setting
     starts = [int(start // 60) for start in day.history.start_seconds]
+    after = [math.ceil(round(start) / 60) for start in day.history.start_seconds]
     rows = [] if schedule.changes else [(starts[0] % DAY_MINUTES, names[int(setting[0])])]
     lead = int(lead_seconds(day.candidates[0].fabric, options) // 60)
     dwell = math.ceil(_dwell_seconds(day, options) / 60)
-    changes = [(starts[c.t] - lead * (c.mode in {EARLY, VIA}), c) for c in day.changes]
+    changes = [(starts[c.t] - lead if c.mode in {EARLY, VIA} else after[c.t], c) for c in day.changes]
     for n, (minute, change) in enumerate(changes):
         if change.mode == VIA:
             rows.append((minute % DAY_MINUTES, ALL_ON))

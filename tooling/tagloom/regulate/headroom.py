@@ -73,8 +73,8 @@ def _notes(loads: CountedLoads, among: NDArray[np.bool_]) -> tuple[str, ...]:
     other = int((among & (loads.fits == HOSTS)).sum())
     if other:
         found.append(
-            f"in {number_of(other, 'interval')} links counted what the paths planned with all links on do not explain, "
-            "or were down: the bound is by hosts' ports alone"
+            f"in {number_of(other, 'interval')} links counted what the paths planned with all links on don't explain, "
+            "were down, or ran slower than in the fabric file: the bound is by hosts' ports alone"
         )
     unread = np.isnan(loads.counts.channel[among & (loads.fits == ALL)]).any(axis=0).reshape(-1, 2).any(axis=1)
     if unread.any():
