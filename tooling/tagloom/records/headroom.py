@@ -18,7 +18,7 @@ class Headroom:
     bound    the most load that traffic which fits the counters can make, in the load's unit; None if it is measured or
              unknown
     missing  what the counters lack, if it is unknown
-    notes    what makes the bound higher than it could be
+    notes    what the bound rests on, and what makes it higher than it could be
     """
 
     kind: str = MEASURED

@@ -68,8 +68,13 @@ def _missing(loads: CountedLoads, among: NDArray[np.bool_]) -> tuple[str, ...]:
 
 
 def _notes(loads: CountedLoads, among: NDArray[np.bool_]) -> tuple[str, ...]:
-    """Return what makes bounds higher than they could be."""
+    """Return what bounds rest on, and what makes them higher than they could be."""
     found = []
+    if (among & (loads.fits == ALL)).any():
+        found.append(
+            "if the switches ran other paths than those planned with all links on, and these explain the counts by "
+            "chance, the bound can be too low"
+        )
     other = int((among & (loads.fits == HOSTS)).sum())
     if other:
         found.append(

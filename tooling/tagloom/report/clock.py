@@ -73,8 +73,8 @@ def day_lines(payload: Mapping[str, Any]) -> list[str]:
         ),
         *(
             [
-                *row("", f"a channel is busy to {_most(payload, 'in_changes')} meanwhile"),
-                *row("", f"to {_most(payload, 'if_late')} if a change is one interval late"),
+                *row("", f"busiest channel while settings change: {_most(payload, 'in_changes')}"),
+                *row("", f"busiest channel if a change is one interval late: {_most(payload, 'if_late')}"),
             ]
             if payload["changes"]
             else ()
@@ -86,8 +86,8 @@ def day_lines(payload: Mapping[str, Any]) -> list[str]:
 def _most(payload: Mapping[str, Any], when: str) -> str:
     """Return how busy a channel gets at a time of changes."""
     share, headroom = payload[f"max_channel_share_{when}"], payload[f"headroom_{when}"]
-    at_most = " at most" if headroom["headroom_is"] == "measured" and when == "in_changes" else ""
-    return share_words(share, headroom) + at_most
+    at_most = "at most " if headroom["headroom_is"] == "measured" and when == "in_changes" else ""
+    return at_most + share_words(share, headroom)
 
 
 def _headroom_lines(payload: Mapping[str, Any]) -> list[str]:
