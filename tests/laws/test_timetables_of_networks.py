@@ -12,7 +12,7 @@ from fabrics import ROOT, make_fabric
 from tagloom.lab.dataplane import Dataplane
 from tagloom.pipeline.timetabling import built, planner
 from tagloom.read.counter_history import history_of_counters
-from tagloom.records.observation import Rate, Rates
+from tagloom.records.observation import CountedInterval, Rate, Rates
 from tagloom.records.timetable import History
 from tagloom.regulate.day import TimetableOptions, timetable
 from tagloom.regulate.settings_file import settings_routes
@@ -66,7 +66,7 @@ def test_what_counters_say_is_spread_within_each_network_alone(seed, data):
         name: Rates(name, 3600.0, tuple(Rate(n, f"g{n}", 8 * sent, 8 * received, None) for n, sent, received in rows))
         for name, rows in ports.items()
     }
-    found = history_of_counters(fabric, [(86_400.0, seen)], "UTC").rate[0]
+    found = history_of_counters(fabric, [CountedInterval(86_400.0, seen)], "UTC").rate[0]
     assert not found[fabric.within_networks == 0].any()
     assert found.sum(axis=1) == pytest.approx(truth.sum(axis=1), rel=5e-3, abs=1.0)
     assert found.sum(axis=0) == pytest.approx(truth.sum(axis=0), rel=5e-3, abs=1.0)
@@ -82,7 +82,7 @@ def test_what_counters_of_a_port_say_is_counted_once_for_all_networks_that_it_ca
         )
         for s, switch in enumerate(fabric.switches)
     }
-    found = history_of_counters(fabric, [(86_400.0, seen)], "UTC").rate[0]
+    found = history_of_counters(fabric, [CountedInterval(86_400.0, seen)], "UTC").rate[0]
     assert not found[fabric.within_networks == 0].any()
     counted = sum(ports.values()) - ports[next((h.switch, h.port) for h in fabric.hosts if h.name == "h4")]
     assert 0.9 * counted <= found.sum() <= 1.01 * counted, "h4 is alone in its network: its bytes go nowhere"
