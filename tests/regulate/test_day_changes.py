@@ -58,10 +58,13 @@ def busiest(one, other, moved, rate):
     return max(load.values(), default=0.0)
 
 
-@pytest.mark.parametrize(("name", "seed"), few([(name, seed) for seed in range(12) for name in ("ring", "mesh")], 2, 5))
+@pytest.mark.parametrize(
+    ("name", "seed"), few([(name, seed) for seed in range(12) for name in ("ring", "mesh")], 4, 15)
+)
 def test_at_every_moment_of_a_change_the_load_is_within_the_headroom_of_the_traffic_in_force(name, seed):
     fabric = {"ring": RING, "mesh": MESH}[name]
-    history, options = a_day(fabric, seed), TimetableOptions(3, HEADROOM)
+    shift, history, options = 45.0 * (seed % 2), a_day(fabric, seed), TimetableOptions(3, HEADROOM)
+    history = replace(history, start_seconds=history.start_seconds + shift)  # readings don't begin with a minute
     work = planner(fabric, ROOT / "templates")
     try:
         day = timetable(fabric, history, work, options, lambda *_: None, lambda: 0.0)
@@ -84,7 +87,7 @@ def test_at_every_moment_of_a_change_the_load_is_within_the_headroom_of_the_traf
     for n, (begin, after) in enumerate(times):
         before = times[n - 1][1]
         for moment in (begin, begin + lead - 1):
-            t = int(moment % (24 * HOUR) // history.seconds[0])
+            t = int((moment - shift) % (24 * HOUR) // history.seconds[0])
             own = [busiest(paths[k], paths[k], still, history.rate[t]) for k in (before, after)]
             allowed = max((1 - HEADROOM) * BYTES_PER_SECOND, own[0] if before == 0 else 0, own[1] if after == 0 else 0)
             for _ in range(20):

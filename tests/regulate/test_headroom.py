@@ -398,6 +398,21 @@ def test_a_day_of_counters_says_how_busy_a_channel_can_be_and_can_be_guaranteed(
     assert "headroom  guaranteed: whatever traffic" in "\n".join(day_lines(page))
 
 
+@pytest.mark.slow
+def test_nothing_is_guaranteed_while_links_change_speed(site, answer):
+    """Hosts are parked on paths of their own meanwhile, so settings that are guaranteed slow no link."""
+    home, _, _ = site
+    words = "timetable", home / "fabric.yml", "--traffic", home / "history.db", "--most-settings", 2, "--levels"
+    _, page = answer(*words, "off,100")
+    assert page["changes"]
+    assert {each["links_slowed"] > 0 for each in page["settings"]} == {True, False}
+    assert (page["headroom_is"], page["headroom_in_changes"]["headroom_is"]) == (UNKNOWN, UNKNOWN)
+    assert "headroom  UNKNOWN: while links change speed" in "\n".join(day_lines(page))
+    _, page = answer(*words, "off,100", "--guarantee")
+    assert (page["headroom_is"], page["headroom_in_changes"]["headroom_is"]) == (GUARANTEED, GUARANTEED)
+    assert not any(each["links_slowed"] for each in page["settings"])
+
+
 def test_links_chosen_from_counters_say_so_and_can_be_refused(site, answer):
     """All eight intervals together: the counts of four links that stay on do not say what the others' pairs send."""
     home, fabric, truth = site
