@@ -134,6 +134,22 @@ def test_a_change_that_overloads_a_channel_half_way_is_not_held_to_be_good():
         assert [made.holds(c, load) for c in changes] == [True, holds]
 
 
+@pytest.mark.parametrize("shift", [0.0, 45.0])
+def test_settings_that_follow_everything_on_are_weighed_by_the_traffic_of_that_time(shift):
+    """Everything is on from 0:48 to 1:01 or 1:02, so they carry the intervals of five minutes up to 1:03."""
+    history = a_day(RING, 1, 288)
+    history = replace(history, start_seconds=history.start_seconds + shift)
+    made = ChangeRule(history, 50.0, 120.0, lambda *_: 0.0, settled=660.0)
+    touched = made.touched(Change(10, 1, 2, VIA, 0.0))
+    assert [row[:3] for row in touched] == [(1, 0, 9), (0, 2, 10), (0, 2, 11), (0, 2, 12)]
+    load = np.full((3, 288), 20.0)
+    load[1, 10], load[2, 9] = 90.0, 90.0
+    gains = np.ones((3, 3), np.bool_)
+    assert made.modes(load, gains, list("abc"))[10, 1, 2] == VIA
+    load[2, 12], load[0, 12] = 40.0, 60.0  # everything on is too busy by then, beside settings that are not
+    assert made.modes(load, gains, list("abc"))[10, 1, 2] == NONE
+
+
 @pytest.mark.parametrize(
     ("modes", "times", "dwell"),
     [

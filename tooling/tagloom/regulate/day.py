@@ -265,7 +265,8 @@ class _Search:
         self.regular = history.known & (busiest <= self.limit)  # settings are sought for these, and may carry others
         self._seen: set[bytes] = set()
         self._shares: dict[tuple[Candidate, int], NDArray[np.float64]] = {}
-        self._rule = ChangeRule(history, self.limit, lead_seconds(fabric, options), self._meanwhile, BYTES_PER_SECOND)
+        lead, dwell = lead_seconds(fabric, options), settled_seconds(fabric, options)
+        self._rule = ChangeRule(history, self.limit, lead, self._meanwhile, BYTES_PER_SECOND, dwell - lead)
         self._passable: dict[tuple[Candidate, Candidate], bool] = {}
 
     def _watts(self, link: int, mbps: int) -> float:
@@ -644,6 +645,12 @@ def _fits(fabric: Fabric, history: History, load: NDArray[np.float64]) -> None:
 def lead_seconds(fabric: Fabric, options: TimetableOptions) -> float:
     """Return how long a change takes, in whole minutes: so much earlier begins one that must be over in time."""
     return 60.0 * math.ceil((options.change_seconds + longest_toggle(fabric, options)) / 60)
+
+
+def settled_seconds(fabric: Fabric, options: TimetableOptions) -> float:
+    """Return how long everything is on between two settings that follow each other by it, in whole minutes."""
+    lead = lead_seconds(fabric, options)
+    return max(lead, 60.0 * math.ceil(max(0.0, options.dwell_seconds - lead) / 60))
 
 
 def longest_toggle(fabric: Fabric, options: TimetableOptions) -> float:

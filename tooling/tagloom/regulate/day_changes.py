@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -37,7 +38,8 @@ class ChangeRule:
 
     Each host moves at its own moment, so meanwhile a channel carries at most what each host sends over it before or
     after, whichever is more. That must be within `limit`, unless one of the two settings exceeds it by itself in the
-    same interval. An early change is under way in the `seconds` before its interval, a late one in those after. Where a
+    same interval. An early change is under way in the `seconds` before its interval, a late one in those after, both
+    from a full minute on. By everything on, the new settings follow `settled` seconds after the interval began. Where a
     change is a whole interval late, the former settings carry no channel's `most`: else they give way to everything on
     an interval before.
     """
@@ -49,18 +51,22 @@ class ChangeRule:
         seconds: float,
         excess: Callable[[int, int, int], float],
         most: float = np.inf,
+        settled: float = 0.0,
     ) -> None:
         """Keep `excess(one, other, t)`: the bytes per second of the busiest channel while hosts move in interval t."""
         self._most = most
         self._limit, self._known, self._excess = limit, history.known, excess
         ends = history.start_seconds + history.seconds
         span = float(history.seconds.sum())
-        self._windows: dict[int, list[NDArray[np.int64]]] = {EARLY: [], LATE: []}
+        self._windows: dict[int, list[NDArray[np.int64]]] = {EARLY: [], LATE: [], VIA: []}
         for start in history.start_seconds.tolist():
-            for mode, begin in ((EARLY, start - seconds), (LATE, start)):
+            minute, whole = 60.0 * (start // 60), 60.0 * math.ceil(round(start) / 60)
+            late = start, whole + max(seconds, 1.0)
+            early = minute - seconds, max(start, minute - seconds + 1.0)
+            for mode, begin, end in ((EARLY, *early), (LATE, *late), (VIA, start, late[1] + settled)):
                 inside = np.zeros(len(ends), np.bool_)
                 for shift in (-span, 0.0, span):  # the day repeats
-                    inside |= (history.start_seconds + shift < begin + max(seconds, 1.0)) & (ends + shift > begin)
+                    inside |= (history.start_seconds + shift < end) & (ends + shift > begin)
                 self._windows[mode].append(np.flatnonzero(inside))
         self.barred: set[tuple[int, object, object, int]] = set()
 
@@ -72,7 +78,9 @@ class ChangeRule:
         taken within the limit, then early, late where the interval's own settings exceed it too, by everything on.
         """
         count, intervals = busiest.shape
-        can: dict[int, NDArray[np.bool_]] = {m: np.zeros((intervals, count, count), np.bool_) for m in (LATE, EARLY)}
+        can: dict[int, NDArray[np.bool_]] = {
+            m: np.zeros((intervals, count, count), np.bool_) for m in (LATE, EARLY, VIA)
+        }
         roomy = np.zeros((intervals, count), np.bool_)
         for t in range(intervals):
             for mode, allowed in can.items():
@@ -81,10 +89,10 @@ class ChangeRule:
                 fits = (load[None, :, :] <= np.maximum(self._limit, load[:, None, :]) * ROUNDING).all(axis=2)
                 safe = (np.arange(count) == 0) | bool(known.all())
                 # fits[x, y]: y is within the limit, or within what x, whose interval it is, carries anyway
-                allowed[t] = (fits & safe).T if mode == LATE else fits & safe
+                allowed[t] = fits & safe if mode == EARLY else (fits & safe).T
             can[EARLY][t] &= gains | (np.arange(count) == 0)[:, None]  # without links to bring up, the clock may wait
             roomy[t] = (busiest[:, self._windows[LATE][t]] <= self._limit * ROUNDING).all(axis=1)
-        via = can[EARLY][:, :, 0, None] & can[LATE][:, 0, None, :]
+        via = can[EARLY][:, :, 0, None] & can[VIA][:, 0, None, :]
         via[:, 0, :] = via[:, :, 0] = False
         can[VIA] = via
         index = {name: k for k, name in enumerate(names)}
@@ -122,5 +130,5 @@ class ChangeRule:
         return self._touched(change.t, change.before, change.after, change.mode)
 
     def _touched(self, t: int, a: int, k: int, mode: int) -> list[tuple[int, int, int, int]]:
-        parts = {LATE: [(LATE, a, k, k)], EARLY: [(EARLY, a, k, a)], VIA: [(EARLY, a, 0, a), (LATE, 0, k, k)]}[mode]
+        parts = {LATE: [(LATE, a, k, k)], EARLY: [(EARLY, a, k, a)], VIA: [(EARLY, a, 0, a), (VIA, 0, k, k)]}[mode]
         return [(one, other, s, own) for window, one, other, own in parts for s in self._windows[window][t].tolist()]

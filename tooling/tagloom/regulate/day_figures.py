@@ -8,7 +8,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tagloom.records.timetable import ALL_ON, Rule, Timetable
-from tagloom.regulate.day import BYTES_PER_SECOND, DAY_MINUTES, clock_text, lead_seconds, longest_toggle
+from tagloom.regulate.day import (
+    BYTES_PER_SECOND,
+    DAY_MINUTES,
+    clock_text,
+    lead_seconds,
+    longest_toggle,
+    settled_seconds,
+)
 from tagloom.regulate.day_changes import EARLY, VIA
 from tagloom.regulate.headroom import to_json as headroom_json
 from tagloom.regulate.headroom import worst_of
@@ -149,14 +156,15 @@ def times_of(day: Day, schedule: Schedule, options: TimetableOptions) -> list[tu
     after = [math.ceil(round(start) / 60) for start in day.history.start_seconds]
     rows = [] if schedule.changes else [(starts[0] % DAY_MINUTES, names[int(setting[0])])]
     lead = int(lead_seconds(day.candidates[0].fabric, options) // 60)
-    dwell = math.ceil(_dwell_seconds(day, options) / 60)
+    settled = int(settled_seconds(day.candidates[0].fabric, options) // 60)
     changes = [(starts[c.t] - lead if c.mode in {EARLY, VIA} else after[c.t], c) for c in day.changes]
     for n, (minute, change) in enumerate(changes):
         if change.mode == VIA:
             rows.append((minute % DAY_MINUTES, ALL_ON))
             until = changes[(n + 1) % len(changes)][0]
             apart = (until - minute) % DAY_MINUTES or DAY_MINUTES
-            minute += max(lead, dwell) if apart >= 2 * max(lead, dwell) else lead  # noqa: PLW2901 - the change's second
+            late = after[change.t] - starts[change.t]
+            minute += late + (settled if apart >= 2 * settled else lead)  # noqa: PLW2901 - the change's second
         rows.append((minute % DAY_MINUTES, names[change.after]))
     return [(clock_text(minute), name) for minute, name in sorted(rows)]
 
