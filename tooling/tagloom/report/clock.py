@@ -98,7 +98,8 @@ def _headroom_lines(payload: Mapping[str, Any]) -> list[str]:
     allowed = f"{100 * (1 - payload['headroom']):.0f} %"
     kind, most = payload["headroom_is"], upward_percent(max(bounds, default=0.0))
     if kind == "guaranteed":
-        return row("headroom", f"guaranteed: whatever traffic the counts allow, no channel is busier than {most} %")
+        words = f"guaranteed: whatever traffic the counts allow, no channel is busier than {most} %"
+        return row("headroom", f"{words} on average between two readings, if changes are on time")
     if kind == "estimated":
         why = f"some traffic that the counts allow makes a channel {most} % busy, over the {allowed} that are allowed"
     else:
