@@ -22,7 +22,7 @@ from tagloom.adapters.history import History
 from tagloom.adapters.measurements import Measurements
 from tagloom.adapters.meters_csv import read_samples
 from tagloom.adapters.timetable_memory import TimetableMemory
-from tagloom.apply.build import GIVEN_BACK, duplicates_allowed, ports_of, proven_texts
+from tagloom.apply.build import GIVEN_BACK, duplicates_allowed, learns, ports_of, proven_texts
 from tagloom.apply.journal import Journal
 from tagloom.apply.lock import holder
 from tagloom.cli.bootstrapping import user_key_in
@@ -503,6 +503,7 @@ READERS = (
     Reader("rollout on a page", "r/rollout.json", command("report b --rollout r -o page.html")),
     Reader("switch that goes", "fewer/left/s3.cfg", lambda: waves.read_sequence(Path("fewer"))),
     Reader("plan, for copies", "b/plan.json", lambda: duplicates_allowed(Path("b"))),
+    Reader("plan, for learning", "b/plan.json", lambda: learns(Path("b"))),
     Reader("texts of a push", "r/before/s0.cfg", lambda: proven_texts(Path("r/before"), ["s0"], "", ())),
     Reader("measurements to add to", "kept.db", _measure, binary=True),
     Reader("transcript", "console.json", _transcript),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fabrics import ROOT, make_fabric
-from judges.orders import interval_score, lasting, links_of, order, read_matrix, slowdown
+from judges.orders import KINDS, interval_score, lasting, links_of, order, read_matrix, slowdown
 from judges.simulate import simulate
 from tagloom.pipeline import read_build
 from tagloom.predict.eee import POWERCONNECT_5548
@@ -51,15 +51,17 @@ def links(directory, eee=None):
     ("before", "after", "matrix", "busy"),
     few([("star", "star", "is.S.4", 8.0), ("square", "comb", "is.S.16", 1.5), ("star", "star", "ft.S.4", 3.0)], 0, 1),
 )
-def test_random_orders_hold_most_simulated_ones_and_are_not_vague(builds, answer, before, after, matrix, busy):
+def test_orders_hold_most_simulated_ones_and_are_not_vague(builds, answer, before, after, matrix, busy):
     """The judge draws its own orders, scales its own computing times, and follows every frame."""
     ranks = int(matrix.rpartition(".")[2])
     messages = read_matrix(NPB / f"{matrix}.matrix.csv")
     asleep = before == after
     old, new = links(builds / before), links(builds / after, POWERCONNECT_5548 if asleep else None)
-    idle = order(messages, ranks, 0)
-    seconds = busy * simulate(old, idle._replace(compute_seconds=0 * idle.compute_seconds)).seconds
-    drawn = [lasting(order(messages, ranks, seed), old, seconds) for seed in range(40)]
+    idle = [order(messages, ranks, 0, kind=kind) for kind in KINDS]
+    seconds = busy * max(
+        simulate(old, each._replace(compute_seconds=0 * each.compute_seconds)).seconds for each in idle
+    )
+    drawn = [lasting(order(messages, ranks, n, kind=KINDS[n % len(KINDS)]), old, seconds) for n in range(40)]
     found = 100 * np.array([slowdown(program, old, new) for program in drawn])
     words = ("--traffic", NPB / f"{matrix}.matrix.csv", "--seconds", seconds, *(EEE if asleep else ()))
     status, page = answer("predict", builds / after, *words)
@@ -71,7 +73,7 @@ def test_random_orders_hold_most_simulated_ones_and_are_not_vague(builds, answer
     assert 0.75 <= np.mean((found >= low) & (found <= high)) <= 1.0
     least, most = np.quantile(found, [0.05, 0.95]).tolist()
     assert high - low <= 1.5 * (most - least)
-    assert np.abs(page["slowdown_percent"] - found).mean() <= 1.0
+    assert np.abs(page["slowdown_percent"] - found).mean() <= np.abs(np.median(found) - found).mean() + 1.0
     assert interval_score(low, high, found) <= 1.5 * interval_score(least, most, found)
 
 

@@ -272,8 +272,8 @@ def _replayed_seconds(seconds: float, added: float, replayed: Replay) -> Figure:
     """Return how long the run takes, with the interval of the orders replayed, or of a known order's own replays."""
     if replayed.orders > 1:
         source = (
-            f"median of {replayed.orders} orders of the messages, replayed: at random, evenly spread, in bursts and "
-            "one at a time; interval: nine in ten of them"
+            f"median of {replayed.orders} orders of the messages (at random, evenly spread, in bursts, pipelined), "
+            "replayed; interval: nine in ten of them"
         )
     else:
         source = (
