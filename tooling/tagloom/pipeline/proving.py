@@ -69,8 +69,8 @@ def prove(  # noqa: PLR0913 - what a proof depends on
     `loss` adds the effect of losing each of the "entries", "links" or "switches" alone; hosts then move by `detours`,
     or, without any, to what still serves them. With `whole`, the texts are the switches' whole configuration: an
     unknown line that may change forwarding is a finding (unless `trust_foreign`), and the texts are checked for pasting
-    top to bottom. Without it, a push adds them to lines of others. If hosts have `taught` the switches, frames follow
-    what was learned where no static entry leads. Raises InputError for `loss` then.
+    top to bottom. Without it, a push adds them to other lines. With `taught`, hosts have taught the switches: frames
+    follow what was learned where no static entry leads. Raises InputError for `loss` then.
     """
     if taught and loss:
         raise InputError([Finding("--what-if", "a build with static entries", "one whose switches learn")])

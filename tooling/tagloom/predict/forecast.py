@@ -18,8 +18,8 @@ from tagloom.predict.eee import (
     overhead_seconds,
     sleeping_share,
 )
-from tagloom.predict.orders import HELD
 from tagloom.predict.performance import Moved, performance, worst_ratio
+from tagloom.predict.trace import HELD
 from tagloom.records.fabric import DEFAULT_SPEED_MBPS
 from tagloom.records.forecast import NO_TRAFFIC, Figure, Forecast, PortVerdict
 

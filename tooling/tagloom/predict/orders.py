@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tagloom.predict.partners import with_partners
-from tagloom.predict.trace import awake, ends_and_sleep, rank_ends
+from tagloom.predict.trace import HELD, awake, ends_and_sleep, rank_ends
 from tagloom.records.forecast import Replay
 from tagloom.records.simulation import Program, joined_programs
 from tagloom.records.traffic import Run
@@ -22,10 +22,9 @@ if TYPE_CHECKING:
     from tagloom.records.traffic import Traffic
 
 # In which of its steps a pair sends: at random; at even distances; in a burst, one after the other. Pipelined, a host
-# sends one message in a step, whoever to, as in a wave front.
+# sends one message in a step, to any of its partners, as in a wave front.
 KINDS = "random", "even", "bursty", "pipelined"
 ORDERS = 32  # replayed: our choice, of which predict-errors.md says what it is worth
-HELD = 0.05, 0.95  # quantiles: of the added time of random orders, the interval holds nine in ten
 MOST_MESSAGES = 10_000  # replayed per order; if there are more, a part of the run is replayed for the whole
 MOST_COPIES = 100_000  # channels that copies of flooded frames cross, per order: as above
 MOST_PAIRS = 10_000  # that send: even one message of each would be too many
