@@ -331,6 +331,35 @@ def test_two_switches_behind_one_address_are_a_finding(second):
     assert findings(text) == [f"f:2  switches.s1.address: expected an address of its own, actual {second} (that of s0)"]
 
 
+@pytest.mark.parametrize(
+    "both",
+    [
+        ("2001:db8::1", "2001:DB8:0::1"),
+        ("2001:db8::1", "[2001:db8::0001]:22"),
+        ("192.0.2.1", "::ffff:192.0.2.1"),
+        ("s0.example", "s0.example."),
+    ],
+)
+def test_two_spellings_of_one_address_are_one_device(both):
+    first, second = both
+    text = f'{RING}switches: {{s0: {{address: "{first}"}}, s1: {{address: "{second}"}}}}\n'
+    assert findings(text) == [f"f:2  switches.s1.address: expected an address of its own, actual {second} (that of s0)"]
+
+
+def test_a_key_that_replaces_one_of_a_merge_stands_once():
+    hosts = "hosts:\n  h0: &h {port: g9}\n  h1: {<<: *h, port: g8}\n  h2: {<<: [*h], port: g7}\n"
+    assert [host.port for host in parse_fabric(RING + hosts, "f").hosts[:3]] == [9, 8, 7]
+    (found,) = findings(f"{RING}{hosts}  h3: {{<<: *h, port: g8, port: g7}}\n")
+    assert found == "f:6  hosts.h3.port: expected each key once, actual twice"
+    (found,) = findings(f"{RING}{hosts}  h3: {{<<: *h, <<: *h}}\n")
+    assert found == "f:6: expected YAML, actual << stands twice in one mapping"
+
+
+def test_a_line_feed_in_a_key_does_not_begin_another_line():
+    (found,) = findings(f'{RING}"x\\nall is well": 1\n')
+    assert found.startswith("f:2  x\\x0aall is well: expected a key the fabric file has")
+
+
 def test_a_dead_switch_may_leave_its_address_to_another():
     text = f"{RING}switches: {{s0: {{address: 192.0.2.1, state: down}}, s1: {{address: 192.0.2.1}}}}\n"
     assert [switch.address for switch in parse_fabric(text, "f").switches[:2]] == ["192.0.2.1"] * 2

@@ -71,6 +71,10 @@ def test_the_next_window_is_open_when_it_begins_and_shut_a_moment_before_unless_
             ["windows[0].when", "windows[1].when"],
         ),
         ('windows:\n- {when: "0 2 * * *", hours: 1000.0}\n', ["windows.0.hours"]),
+        (
+            'windows:\n- {when: "0 2 * * *", hours: 1.0, hours: 9.0}\nwindows: []\n',
+            ["2  windows[0].hours", "3  windows"],
+        ),
         ('timezone: Nowhere\nwindows:\n- {when: "0 2 * * *", hours: 1.0}\n', ["timezone"]),
     ],
 )

@@ -190,8 +190,10 @@ def test_other_names_of_hosts_are_nothing_to_do():
 
 def test_another_name_of_a_switch_is_nothing_to_do_where_its_address_tells():
     plain = fabric("switches: {s2: {address: 192.0.2.7}}\n")
-    new = replace(plain, switches=tuple(replace(s, name="z") if s.name == "s2" else s for s in plain.switches))
-    assert pipeline.rollout_between(built(plain), built(new)).waves == ()
+    for same in ("192.0.2.7", "192.0.2.7:22", "::ffff:192.0.2.7"):
+        z = {"name": "z", "address": same}
+        new = replace(plain, switches=tuple(replace(s, **z) if s.name == "s2" else s for s in plain.switches))
+        assert pipeline.rollout_between(built(plain), built(new)).waves == ()
     nowhere = replace(new, switches=tuple(replace(s, address="") for s in new.switches))
     assert pipeline.rollout_between(built(plain), built(nowhere)).growth.pairs_kept == 6
 

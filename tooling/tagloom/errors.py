@@ -19,6 +19,8 @@ class Finding:
 
     >>> print(Finding("hosts.h2.mac", "six hex pairs", '"zz"'))
     hosts.h2.mac: expected six hex pairs, actual "zz"
+
+    A line feed within it, as of a key in a file, is an escape.
     """
 
     where: str
@@ -26,7 +28,7 @@ class Finding:
     actual: str
 
     def __str__(self) -> str:
-        return f"{self.where}: expected {self.expected}, actual {self.actual}"
+        return f"{self.where}: expected {self.expected}, actual {self.actual}".replace("\n", "\\x0a")
 
     def to_json(self) -> dict[str, str]:
         """Return the finding as JSON keys."""

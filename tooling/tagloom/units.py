@@ -22,7 +22,9 @@ def parse_mac(text: str) -> int:
     '0x2000000000a'
     """
     digits = text.strip().replace(":", "").replace("-", "").replace(".", "")
-    if len(digits) != 12 or not digits.isalnum() or digits[1] in "xX":  # int() alone would take "0x", "_" and signs
+    if (
+        len(digits) != 12 or not (digits.isascii() and digits.isalnum()) or digits[1] in "xX"
+    ):  # int() alone would take "0x", "_" and signs
         raise ValueError(f"not a MAC address: {text!r}")
     return int(digits, 16)
 
@@ -106,6 +108,21 @@ def split_address(text: str, default: int = 0, *, any_free: bool = False) -> tup
     elif _NUMBER.match(host.removesuffix(".").rpartition(".")[2]):
         IPv4Address(host)  # RFC 1123, section 2.1: what ends with a number is an address; resolvers read 192.0.2 as one
     return host, int(number) if number else default
+
+
+def device_at(address: str, port: int = 22) -> tuple[str, int]:
+    """Return the host and port of an address, one for all its spellings; `port` where none is said (22 is IANA's SSH).
+
+    Raises ValueError as `split_address` does.
+
+    >>> device_at("[2001:DB8:0::1]") == device_at("2001:db8::1"), device_at("::ffff:192.0.2.1"), device_at("S0.")
+    (True, ('192.0.2.1', 22), ('s0', 22))
+    """
+    host, said = split_address(address, port)
+    if ":" not in host:
+        return host.lower().removesuffix("."), said
+    ip = IPv6Address(host)
+    return str(ip.ipv4_mapped or ip).lower(), said
 
 
 def managed_at(address: str, name: str) -> tuple[str, int]:

@@ -16,6 +16,7 @@ from tagloom.apply.journal import Journal
 from tagloom.errors import Finding, InputError
 from tagloom.pipeline.files import read_build
 from tagloom.read import read_fabric
+from tagloom.units import device_at
 
 if TYPE_CHECKING:
     from tagloom.apply.journal import Run
@@ -135,17 +136,17 @@ def differs_from(running: Fabric, fabric: Fabric) -> str:
     if running.name != fabric.name:
         return f"fabric {running.name}"
     known = {switch.name: switch for switch in fabric.switches}
-    places = {(switch.address, switch.model) for switch in fabric.switches if switch.address}
+    places = {(device_at(switch.address), switch.model) for switch in fabric.switches if switch.address}
     shared = 0
     for switch in running.switches:
         other = known.get(switch.name)
         same = other is not None and other.model == switch.model and _one_address(other.address, switch.address)
-        shared += same or (switch.address, switch.model) in places
+        shared += same or bool(switch.address and (device_at(switch.address), switch.model) in places)
     return "" if shared >= _SHARED * len(running.switches) else "switches with other names, models or addresses"
 
 
 def _one_address(one: str | None, other: str | None) -> bool:
-    return not one or not other or one == other
+    return not one or not other or device_at(one) == device_at(other)
 
 
 def places_in_use(home: Path) -> set[str]:

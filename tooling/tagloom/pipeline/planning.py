@@ -28,6 +28,7 @@ from tagloom.route.choose import refuse_ways
 from tagloom.route.gather import gather
 from tagloom.route.plannable import refuse_networks, refuse_protection
 from tagloom.route.spread import any_bound, load_bound
+from tagloom.units import device_at
 from tagloom.verify import Plan, broadcasts_once, dependencies, protection, tagged_frames_storm, verify, verify_taught
 from tagloom.weave import (
     Alternative,
@@ -322,11 +323,11 @@ def by_new_names(old: Build, new: Fabric) -> Build:
     the name of another switch of the old fabric.
     """
     fabric = old.fabric
-    known = {(s.address, s.model): s.name for s in new.switches if s.address and s.name not in fabric.index}
+    known = {(device_at(s.address), s.model): s.name for s in new.switches if s.address and s.name not in fabric.index}
     names = {
-        s.name: known[s.address, s.model]
+        s.name: known[device_at(s.address), s.model]
         for s in fabric.switches
-        if s.name not in new.index and (s.address, s.model) in known
+        if s.address and s.name not in new.index and (device_at(s.address), s.model) in known
     }
     names |= {
         name: known for name, known in new.renamed if name in fabric.index and (name, known) not in fabric.renamed

@@ -36,17 +36,15 @@ from tagloom.read.fabric_form import (
     plain_words,
 )
 from tagloom.records.fabric import DEFAULT_NETWORK, FIRST_INVENTED_MAC, Fabric, Host, Link, Management, Shape, Switch
-from tagloom.storage.document import YAML_BYTES, parse_yaml, shown
+from tagloom.storage.document import YAML_BYTES, Keys, dotted, keys_twice, parse_yaml, shown
 from tagloom.storage.text import read_text
-from tagloom.units import format_mac, parse_mac, parse_mac_prefix, split_address
+from tagloom.units import device_at, format_mac, parse_mac, parse_mac_prefix, split_address
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 RACK_CHARACTERS = 64  # of what a rack is called
 _BROADCAST = ipaddress.IPv4Address("255.255.255.255")
-SSH_PORT = 22  # IANA's
-Path_ = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +104,7 @@ def parse_fabric(text: str, source: str) -> Fabric:
     if not isinstance(raw, dict):
         raise InputError([Finding(source, "a mapping with name, model, shape, switches, hosts, links", shown(raw))])
     reader = _Reader(source, _lines(root))
-    reader.duplicates(root)
+    reader.find_keys_twice(root)
     form = reader.form(raw)
     if form is None:
         raise InputError(reader.findings)
@@ -119,7 +117,7 @@ def parse_fabric(text: str, source: str) -> Fabric:
 class _Reader:
     """Turn one fabric file into a Fabric, gathering findings on the way."""
 
-    def __init__(self, source: str, lines: dict[Path_, int]) -> None:
+    def __init__(self, source: str, lines: dict[Keys, int]) -> None:
         self.source, self.lines = source, lines
         self._unknown_models: set[str] = set()  # each is told once
         self._shape_unreadable = False
@@ -130,25 +128,15 @@ class _Reader:
         """List what was found, in the order of the file's lines."""
         return [finding for _, finding in sorted(self._found, key=lambda each: each[0])]
 
-    def find(self, path: Path_, expected: str, actual: str) -> None:
+    def find(self, path: Keys, expected: str, actual: str) -> None:
         """Note a finding at a path of the file, led by the line of the nearest part that exists."""
         line = next((self.lines[path[:n]] for n in range(len(path), -1, -1) if path[:n] in self.lines), 1)
-        self._found.append((line, Finding(f"{self.source}:{line}  {_dotted(path)}", expected, actual)))
+        self._found.append((line, Finding(f"{self.source}:{line}  {dotted(path) or 'fabric'}", expected, actual)))
 
-    def duplicates(self, node: yaml.Node | None, path: Path_ = ()) -> None:
-        """Find keys that stand twice in one mapping; YAML itself would silently keep the last."""
-        if isinstance(node, yaml.MappingNode):
-            seen: set[str] = set()
-            for key, value in node.value:
-                if key.value in seen:
-                    line = key.start_mark.line + 1
-                    where = f"{self.source}:{line}  {_dotted((*path, key.value))}"
-                    self._found.append((line, Finding(where, "each key once", "twice")))
-                seen.add(key.value)
-                self.duplicates(value, (*path, key.value))
-        elif isinstance(node, yaml.SequenceNode):
-            for i, value in enumerate(node.value):
-                self.duplicates(value, (*path, i))
+    def find_keys_twice(self, node: yaml.Node | None) -> None:
+        """Note the keys that stand twice in one mapping."""
+        for path, line in keys_twice(node):
+            self._found.append((line, Finding(f"{self.source}:{line}  {dotted(path)}", "each key once", "twice")))
 
     def form(self, raw: dict[str, Any]) -> FabricForm | None:
         """Check the file's form: keys, types, ranges."""
@@ -234,7 +222,7 @@ class _Reader:
     def _models(draft: _Draft) -> set[str]:
         return {switch.model for switch in draft.switches.values() if platforms.is_model(switch.model)}
 
-    def _model(self, path: Path_, model: str) -> None:
+    def _model(self, path: Keys, model: str) -> None:
         if not platforms.is_model(model) and model not in self._unknown_models:
             self._unknown_models.add(model)
             if platforms.page_of(model) in platforms.models():
@@ -351,14 +339,14 @@ class _Reader:
         first: dict[tuple[str, int], str] = {}
         for name, switch in draft.switches.items():
             try:
-                host, port = split_address(switch.address)
+                place = device_at(switch.address)
             except ValueError:
                 continue  # none, or no address at all, which has its own finding
-            other = first.setdefault((host.lower(), port or SSH_PORT), name) if switch.up else name
+            other = first.setdefault(place, name) if switch.up else name
             if other != name:
                 self.find(("switches", name, "address"), "an address of its own", f"{switch.address} (that of {other})")
 
-    def _address(self, path: Path_, address: str) -> None:
+    def _address(self, path: Keys, address: str) -> None:
         """See that an address is one: it becomes a variable of Ansible's, which older ones take for a template."""
         try:
             host, _ = split_address(address)
@@ -389,7 +377,7 @@ class _Reader:
             choices_of = known.get(switch.model, {})
             own = (form.switches.get(name) or SwitchForm()).firmware
             for variable, choice in own.items():
-                path: Path_ = ("switches", name, "firmware", variable)
+                path: Keys = ("switches", name, "firmware", variable)
                 if variable not in choices_of:
                     self.find(
                         path, "one of " + (", ".join(sorted(choices_of)) or "nothing for this model"), repr(variable)
@@ -424,7 +412,7 @@ class _Reader:
                 draft.links.append(cable)
                 draft.link_forms.append(f"links[{i}]")
 
-    def _lag(self, path: Path_, part: LinkForm, words: list[list[str]]) -> tuple[int, int] | Literal[False] | None:
+    def _lag(self, path: Keys, part: LinkForm, words: list[list[str]]) -> tuple[int, int] | Literal[False] | None:
         """Read what port-channels an aggregated link has at its ends; None for a single cable, False with a finding."""
         if part.lag is False:
             if any(isinstance(end, list) for end in part.ends):
@@ -440,14 +428,14 @@ class _Reader:
             return numbers[0], numbers[1]
         return False
 
-    def _end(self, path: Path_, ends: list[str], draft: _Draft) -> tuple[str, tuple[int, ...]] | None:
+    def _end(self, path: Keys, ends: list[str], draft: _Draft) -> tuple[str, tuple[int, ...]] | None:
         """Read one end of a link: the ports of one switch."""
         ports: list[int | None] = []
         switches: dict[str, None] = {}
         for end in ends:
             name, colon, word = end.partition(":")
             if not colon or name not in draft.switches:
-                self.find(path, "switch:port with a switch of this fabric", repr(end))
+                self.find(path, "switch:port with a switch of this fabric", shown(end))
                 return None
             switches[name] = None
             ports.append(self._port(path, draft.switches[name], word))
@@ -456,21 +444,21 @@ class _Reader:
             return None
         return None if None in ports else (next(iter(switches)), tuple(port for port in ports if port is not None))
 
-    def _port(self, path: Path_, switch: Switch, word: str) -> int | None:
+    def _port(self, path: Keys, switch: Switch, word: str) -> int | None:
         if not platforms.is_model(switch.model):
             return None
         platform = platforms.load(switch.model)
         port = platform.port_number(word)
         if port is None or port > platform.physical_ports:
             names = platform.port_names[: platform.physical_ports]
-            self.find(path, f"a port of {platform.title} ({names[0]} to {names[-1]})", repr(word))
+            self.find(path, f"a port of {platform.title} ({names[0]} to {names[-1]})", shown(word))
             return None
         return port
 
     def _hosts(self, form: FabricForm, draft: _Draft) -> None:
         for name, given in form.hosts.items():
             part = given or HostForm()
-            path: Path_ = ("hosts", name)
+            path: Keys = ("hosts", name)
             invented = (FIRST_INVENTED_MAC + len(draft.hosts),)
             switch, port, macs, _, _ = draft.hosts.get(name, ("", None, invented, False, ()))
             if part.switch is not None and part.switch != switch:
@@ -487,9 +475,7 @@ class _Reader:
             if port is not None and (own or (part.uplink and part.mac is None)):
                 draft.hosts[name] = (switch, port, own, part.uplink, prefixes)
 
-    def _addresses(
-        self, path: Path_, part: HostForm, known: tuple[int, ...]
-    ) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    def _addresses(self, path: Keys, part: HostForm, known: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[str, ...]]:
         """Return a host's addresses, `known` where it gives none, and how those that come and go begin."""
         prefixes = self._prefixes((*path, "mac_prefix"), part)
         own = () if part.uplink else known
@@ -504,7 +490,7 @@ class _Reader:
             if not hosts and not (key == "networks" and form.networks[name].tagged):
                 self.find((key, name), "at least one host", "none")
             for i, host in enumerate(hosts):
-                path: Path_ = (key, name, i)
+                path: Keys = (key, name, i)
                 path = path if path in self.lines else (key, name, "hosts", i)
                 at, _, carried = host.partition("@") if key == "former_networks" else (host, "", "")
                 tagged = form.networks[carried].tagged if carried in form.networks else ()
@@ -516,7 +502,7 @@ class _Reader:
                     self.find(path, "each host once", f"{host} twice")
         return network
 
-    def _macs(self, path: Path_, texts: list[str]) -> tuple[int, ...]:
+    def _macs(self, path: Keys, texts: list[str]) -> tuple[int, ...]:
         """Return the addresses at a host's port, none where one of them is wrong."""
         if not texts:
             self.find(path, "a MAC address, or several", "none")
@@ -527,7 +513,7 @@ class _Reader:
             self.find(path, "addresses that differ", f"{format_mac(twice)} twice")
         return found if len(found) == len(macs) else ()
 
-    def _prefixes(self, path: Path_, part: HostForm) -> tuple[str, ...]:
+    def _prefixes(self, path: Keys, part: HostForm) -> tuple[str, ...]:
         """Return how addresses begin that come and go at a host's port, without those that are wrong."""
         found: list[str] = []
         invented = format_mac(FIRST_INVENTED_MAC)[: len("02:00:00")]
@@ -548,7 +534,7 @@ class _Reader:
             self.find(path, "none at an uplink, whose addresses nobody knows", " ".join(found))
         return tuple(found)
 
-    def _mac(self, path: Path_, text: str) -> int | None:
+    def _mac(self, path: Keys, text: str) -> int | None:
         try:
             mac = parse_mac(text)
         except ValueError:
@@ -645,7 +631,7 @@ class _Reader:
                 continue
             kept = set[int]()
             for i, word in enumerate(part.links):
-                path: Path_ = ("networks", name, "links", i)
+                path: Keys = ("networks", name, "links", i)
                 end = self._end(path, [word], draft)
                 found = None if end is None else number.get((end[0], end[1][0]))
                 if end is not None and found is None:
@@ -660,7 +646,7 @@ class _Reader:
         tags: dict[str, list[tuple[str, int]]] = {}
         taken: dict[int, str] = {}
         for name, part in sorted(form.networks.items()):
-            path: Path_ = ("networks", name)
+            path: Keys = ("networks", name)
             if part.vlan is None:
                 if part.tagged:
                     self.find((*path, "tagged"), "vlan beside it: the id that its frames have", "none")
@@ -699,7 +685,7 @@ class _Reader:
 
     def _management(self, part: ManagementForm, fabric: Fabric, draft: _Draft) -> Management | None:
         """Read how switches are managed in band, and check that the way to each of them is there."""
-        path: Path_ = ("management",)
+        path: Keys = ("management",)
         if part.vlan >= fabric.first_vlan:
             self.find(
                 (*path, "vlan"), f"a VLAN below vlans.first ({fabric.first_vlan}): no plan takes it", str(part.vlan)
@@ -753,7 +739,7 @@ class _Reader:
             platform = platforms.load(model)
             count = platform.ports - platform.physical_ports
             chosen = number or next((n for n in range(1, count + 1) if (name, n) not in taken), count + 1)
-            path: Path_ = ("shape", "lag") if label == "shape" else ("links", i, "lag")
+            path: Keys = ("shape", "lag") if label == "shape" else ("links", i, "lag")
             if chosen > count and name not in short:
                 short.add(name)
                 self.find(path, f"at most {count} port-channels on {name} ({platform.title})", str(chosen))
@@ -791,7 +777,7 @@ class _Reader:
         if port > platform.physical_ports:
             overfull[name] = max(overfull.get(name, 0), port)
         elif (name, port) in taken or port in draft.reserved.get(name, ()):
-            path: Path_ = tuple(int(x) if x.isdigit() else x for x in re.split(r"[.\[\]]+", label.rstrip("]")))
+            path: Keys = tuple(int(x) if x.isdigit() else x for x in re.split(r"[.\[\]]+", label.rstrip("]")))
             why = f"taken by {taken[name, port]}" if (name, port) in taken else "reserved"
             self.find(path, "a free port", f"{name}:{platform.port_name(port)} ({why})")
         taken.setdefault((name, port), label)
@@ -834,7 +820,7 @@ def _unreached(switches: list[int], links: list[Link]) -> list[int]:
     return [s for s in switches if s not in seen]
 
 
-def _without(raw: dict[Any, Any], path: Path_) -> dict[Any, Any]:
+def _without(raw: dict[Any, Any], path: Keys) -> dict[Any, Any]:
     """Return the file's content without the part at `path`; a list keeps its length, and loses the whole item."""
     head, rest = path[0], path[1:]
     if head not in raw:  # its key was at fault too, and has gone already
@@ -846,7 +832,7 @@ def _without(raw: dict[Any, Any], path: Path_) -> dict[Any, Any]:
     return {**raw, head: _without(raw[head], rest)}
 
 
-def _lines(node: yaml.Node | None, path: Path_ = ()) -> dict[Path_, int]:
+def _lines(node: yaml.Node | None, path: Keys = ()) -> dict[Keys, int]:
     """Map the path of every part of a YAML document to its line, from 1."""
     if node is None:
         return {}
@@ -859,8 +845,3 @@ def _lines(node: yaml.Node | None, path: Path_ = ()) -> dict[Path_, int]:
         for i, value in enumerate(node.value):
             lines |= _lines(value, (*path, i))
     return lines
-
-
-def _dotted(path: Path_) -> str:
-    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
-    return text.lstrip(".") or "fabric"

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 T = TypeVar("T")
+Keys = tuple[str | int, ...]  # the way to a part of a document
 YAML_BYTES = 1 << 26
 MOST_DEPTH = 40  # nesting levels; a fabric file has four
 MOST_ALIASED = 100_000  # parts that aliases may add: an alias of aliases of aliases grows exponentially
@@ -30,6 +31,7 @@ _ODD_NUMBER = re.compile(r"[0-9]{20}|[eE]\+?[0-9]{3}|[IN][na][fN]")  # in JSON, 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 HALF_CHARACTER = "half of a character of UTF-16"
 MOST_INT = 1 << 64
+_MERGE = "tag:yaml.org,2002:merge"
 
 
 class Form(BaseModel):
@@ -66,7 +68,39 @@ class Yaml:
 
 
 class _Loader(yaml.CSafeLoader):
-    """The safe loader that rejects numbers that are not finite."""
+    """The safe loader that rejects numbers that are not finite, and keeps apart which keys `<<` gave a mapping."""
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Put the keys of `<<` before the mapping's own, which replace them."""
+        own = [key for key, _ in node.value if key.tag != _MERGE]
+        merges = len(node.value) - len(own)
+        if merges > 1:
+            raise yaml.constructor.ConstructorError(None, None, "<< stands twice in one mapping", node.start_mark)
+        super().flatten_mapping(node)
+        if merges:
+            node.merged_keys = len(node.value) - len(own)  # type: ignore[attr-defined]
+
+
+def keys_twice(node: yaml.Node | None, path: Keys = ()) -> Iterator[tuple[Keys, int]]:
+    """Yield the path and line of each key that stands twice in one mapping; YAML itself would silently keep the last.
+
+    A key that replaces one of `<<` stands there once.
+    """
+    if isinstance(node, yaml.MappingNode):
+        seen: set[str] = set()
+        for key, value in node.value[getattr(node, "merged_keys", 0) :]:
+            if key.value in seen:
+                yield (*path, key.value), key.start_mark.line + 1
+            seen.add(key.value)
+            yield from keys_twice(value, (*path, key.value))
+    elif isinstance(node, yaml.SequenceNode):
+        for i, value in enumerate(node.value):
+            yield from keys_twice(value, (*path, i))
+
+
+def dotted(path: Keys) -> str:
+    """Return the path of a part of a document as a finding shows it, "" for the whole."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
 
 
 def _float(loader: _Loader, node: yaml.ScalarNode) -> float:
@@ -80,8 +114,11 @@ _Loader.add_constructor("tag:yaml.org,2002:float", _float)
 
 
 def read_yaml(path: Path, expected: str = "a readable YAML file") -> Any:
-    """Return the one document of a YAML file. Raises InputError."""
-    return parse_yaml(read_text(path, expected, YAML_BYTES), str(path), expected).value
+    """Return the one document of a YAML file. Raises InputError, also for keys that stand twice."""
+    document = parse_yaml(read_text(path, expected, YAML_BYTES), str(path), expected)
+    if twice := list(keys_twice(document.node)):
+        raise InputError(Finding(f"{path}:{line}  {dotted(at)}", "each key once", "twice") for at, line in twice)
+    return document.value
 
 
 def parse_yaml(text: str, where: str, expected: str = "YAML") -> Yaml:
