@@ -117,6 +117,20 @@ def answer(data):
     return lambda wire: wire.answer(data)
 
 
+LOG = b"01-Jan-2026 01:02:03 %LINK-W-Down:  g1\r\n"
+
+
+def logging(between, times):
+    """Answer with a log line in the middle of one of the first `times` answers, each time elsewhere in it."""
+    left = list(range(times))
+
+    async def act(wire):
+        words = b"name xy" if not left else b"name x"[: 2 + left.pop() % 4] + between + LOG + b"y"
+        await wire.answer(b"vlan 7\r\n" + words + PROMPT)
+
+    return act
+
+
 async def echo_and(wire, then):
     await wire.answer(b"")
     await then
@@ -302,11 +316,30 @@ MODES = {
     ),
     "an answer byte by byte": Mode(lambda wire: wire.bytewise(b"vlan 7\r\nname x" + PROMPT), reads="vlan 7\nname x"),
     "sequences cut in two": Mode(
-        lambda wire: wire.bytewise(b"a\x1b[1;31mb\x1b]0;title\x07c\x1b]2;x\x1b\\d\xc2\x9b0me\x1b=f\0g" + PROMPT),
-        reads="abcdefg",
+        lambda wire: wire.bytewise(b"!a\x1b[1;31mb\x1b]0;title\x07c\x1b]2;x\x1b\\d\xc2\x9b0me\x1b=f\0g" + PROMPT),
+        reads="!abcdefg",
     ),
+    **{
+        f"{said or 'nothing'!r} for a configuration": Mode(
+            answer(said.encode() + PROMPT), says=f"no whole configuration: {said or 'an empty answer'}", model=model
+        )
+        for model, said in (
+            ("powerconnect-6224", ""),
+            ("powerconnect-6224", "Permission denied"),
+            ("powerconnect-6224", "% Authorization failed"),
+            ("powerconnect-6224", "Building configuration..."),
+            ("powerconnect-5324", "System is busy, please try later"),
+            ("powerconnect-5324", "interface configuration is locked by another session"),
+        )
+    },
+    "a banner with the prompt": Mode(
+        answer(b"vlan 7\r\nbanner x\r\ns0#\r\nvlan 8" + PROMPT), says="one of its lines is like the prompt"
+    ),
+    "a log line that breaks the first answer": Mode(logging(b"\r\n", 1), reads="vlan 7\nname xy"),
+    "a log line inside a line of the first answer": Mode(logging(b"", 1), reads="vlan 7\nname xy"),
+    "log lines that break every answer": Mode(logging(b"\r\n", 9), says="log lines break each of 5 readings"),
     "sequences that are none": Mode(
-        answer(b"a\x1b\x1b[\x07\xe2\x80\xae\xc2\x85b\xff" + PROMPT), reads="a\\x1b\\x1b[\\x07\\u202e\\x85b\ufffd"
+        answer(b"!a\x1b\x1b[\x07\xe2\x80\xae\xc2\x85b\xff" + PROMPT), reads="!a\\x1b\\x1b[\\x07\\u202e\\x85b\ufffd"
     ),
     "log lines in the answer": Mode(
         answer(

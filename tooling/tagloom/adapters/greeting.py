@@ -99,6 +99,11 @@ def without_whole_log(text: str) -> str:
     return _LOGGED_WHOLE.sub("", text)
 
 
+def holds_log(text: str) -> bool:
+    """Return whether a log line stands in a text, alone or inside another line."""
+    return _LOGGED.search(text) is not None
+
+
 def last_lines(said: str, *secrets: str) -> str:
     """Return the last lines of what a console said, on one line, to be shown in an error, without `secrets`.
 

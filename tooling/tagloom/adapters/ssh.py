@@ -30,6 +30,7 @@ from tagloom.adapters.greeting import (
     VAGUE_PAGER,
     EnableGreeting,
     Greeting,
+    holds_log,
     last_lines,
     last_of_answer,
     with_last_lines,
@@ -40,6 +41,7 @@ from tagloom.adapters.metered import Allowance, MeteredSocket, TerminalText
 from tagloom.adapters.steady_clock import measure_by_steady_clock
 from tagloom.errors import DeviceError, Finding, InputError
 from tagloom.plain_text import printable
+from tagloom.platforms.configuration_texts import is_configuration
 from tagloom.platforms.grammar import Grammar
 from tagloom.platforms.secrets import secrets_in, shown
 
@@ -97,6 +99,7 @@ _NEWLINE = re.compile("\n")
 _TYPINGS = 8  # of one line, of which the console loses characters
 _TYPED_AT_ONCE = 8  # characters, once some were lost: a UART keeps 16
 _ADVICE = "say tagloom_careful: true if it loses what is typed, tagloom_echo: false if it only shows it so"
+_READINGS = 5  # of a configuration that log lines stand in
 _BELLS = re.compile(r"^\a+", re.MULTILINE)  # before an error
 _ANSWERS = TypeAdapter(dict[str, bool | str])
 _ANSWERS_EXPECTED = "what to type by words of the console: {consent: y}"
@@ -589,6 +592,7 @@ class SshSwitch(Session):
         self._is_error, self._words = Grammar.of(platform).is_error, Grammar.of(platform).session
         self._host = ""  # what the prompt begins with
         self._careful = access.careful
+        self._logged = self._log_in_echo = False  # whether a log line stood in the last answer, or in its echo
         self._lossy = False  # whether it has lost characters that came at once
         self._prompt = re.compile("")
         self._mode = ""  # what the last prompt had between its parentheses, with them; "" = privileged exec
@@ -603,10 +607,33 @@ class SshSwitch(Session):
         self._exchange(self._words.clock)
 
     def running_configuration(self) -> str:
-        """Return the running configuration as the switch shows it, secrets and all."""
-        text = self._exchange(self._words.running)
-        self._check(self._words.running, text)
-        return text.strip("\n") + "\n"
+        """Return the running configuration as the switch shows it, secrets and all.
+
+        A log line may break or replace a line of it: it is read until none comes, or two readings agree. An answer that
+        is no configuration is an error of the switch: read as one, it would be that of a switch from its factory.
+        """
+        command, before = self._words.running, [""]
+        for _ in range(_READINGS):
+            text = self._exchange(command)
+            self._check(command, text)
+            if not is_configuration(text, Grammar.of(self._platform)):
+                raise DeviceError(self.name, command, f"no whole configuration: {shown(text) or 'an empty answer'}")
+            self._see_end(command)
+            lines = [line for line in text.split("\n") if line.strip() and line[0] not in "!#"]  # such as the time
+            if not self._logged or (lines == before and not holds_log(text)):
+                return text.strip("\n") + "\n"
+            before = lines
+        why = f"log lines break each of {_READINGS} readings, which differ; turn off the log in sessions"
+        raise DeviceError(self.name, command, why)
+
+    def _see_end(self, command: str) -> None:
+        """See that a configuration has ended where its prompt came, and not in a banner that looks like one."""
+        if not self._access.echo:
+            return
+        self._unread += self._until_quiet(command, self._allowance(), _FAST_SILENCE_SECONDS)
+        behind = self._prompt.sub("", without_log(self._unread))
+        if behind.strip():
+            raise DeviceError(self.name, command, "one of its lines is like the prompt, and others follow: rename one")
 
     def address_table(self) -> str:
         """Return the page of addresses that the switch has learnt or been told."""
@@ -863,6 +890,7 @@ class SshSwitch(Session):
                 continue
             self._write(" ", line)  # old firmware without a way to turn paging off
         answer = "".join(pieces)
+        self._logged = self._log_in_echo or holds_log(answer)
         if not self._access.echo:
             answer = answer.replace(line, "", 1)
         return printable(_BELLS.sub("", ERASED.sub("", LOG_LINE.sub("", answer))))
@@ -880,7 +908,7 @@ class SshSwitch(Session):
 
     def _type(self, line: str) -> Allowance:
         """Type a line and its Return, read past its echo, and return what is left for its answer."""
-        allowance = self._allowance()
+        allowance, self._log_in_echo = self._allowance(), False
         if not self._access.echo:
             self._write(f"{line}\n", line)
         elif self._careful:
@@ -908,7 +936,9 @@ class SshSwitch(Session):
                     raise self._lost(line, f"was shown {what}; {_ADVICE}")
             # The line may have begun in what is kept, and blanks may follow it: all before that is no echo.
             kept = text[max(0, len(text) - 2 * len(line) - SLACK) :]
-            text = without_whole_log(kept + self._read_more(line, allowance))
+            came = kept + self._read_more(line, allowance)
+            text = without_whole_log(came)
+            self._log_in_echo |= text != came
 
     def _type_carefully(self, line: str, allowance: Allowance) -> bool:
         """Press Return where a line is shown whole; return whether some of it was lost on the way."""
