@@ -503,6 +503,26 @@ MODES["mikrotik-crs326-24g-2s: a log line over the prompt"] = Mode(
     model="mikrotik-crs326-24g-2s",
     reads="begun",
 )
+
+
+def export(logs):
+    """Answer an export, in the first of which a log line breaks a row."""
+    left = list(logs)
+
+    async def act(wire):
+        cut = b"\r\n" + left.pop() + b"\r\n" if left else b""
+        rows = b"# 2026-11-29 01:02:03 by RouterOS 7.18\r\n/interface bridge add na" + cut + b"me=x"
+        await wire.say(f"{wire.line}\r\n".encode() + rows + b"\r\n[lab@s0] > ")
+
+    return act
+
+
+MODES["mikrotik-crs326-24g-2s: a log line that breaks the first answer"] = Mode(
+    export([LOGS["RouterOS"]]),
+    at="/export terse",
+    model="mikrotik-crs326-24g-2s",
+    reads="# 2026-11-29 01:02:03 by RouterOS 7.18\n/interface bridge add name=x",
+)
 for asks, why in {"questions alone": "", "two questions": "SSH asks 2 questions; tagloom answers one"}.items():
     MODES |= {
         f"SSH: {asks}": Mode(None, at="", ssh=asks, reads="" if why else "hostname s0\nexit", says=why),

@@ -6,7 +6,7 @@ import re
 from itertools import count
 from typing import TYPE_CHECKING
 
-from tagloom.adapters.greeting import LOG_LINE
+from tagloom.adapters.greeting import LOG_LINE, holds_log
 from tagloom.adapters.ssh import Session
 from tagloom.errors import DeviceError
 from tagloom.plain_text import printable
@@ -92,8 +92,11 @@ class RouterOsSwitch(Session):
         self._request(":put 0")
 
     def running_configuration(self) -> str:
-        """Return the export of the whole configuration, a line for each row; secrets are not in it by default."""
-        return self._checked(EXPORT).strip("\n") + "\n"
+        """Return the export of the whole configuration, a line for each row; secrets are not in it by default.
+
+        It is read again where a log line may have broken one of its rows.
+        """
+        return self._settled(EXPORT, lambda: self._checked(EXPORT).strip("\n") + "\n")
 
     def ask(self, line: str) -> str:
         """Return the answer to a line that changes nothing, an error among them; a broken row of it is whole again."""
@@ -155,6 +158,7 @@ class RouterOsSwitch(Session):
         self._write(f"{command}{_RETURN}{asks}{_RETURN}", command)
         done = re.compile(rf"^{_MARK}{number}[ \t\r]{{0,8}}$", re.MULTILINE)
         text, _ = self._until(done, command, self._allowance())
+        self._logged = holds_log(text)
         text = LOG_LINE.sub("", text.replace("\r\n", "\n"))
         rows = (row.rpartition("\r")[2].rstrip() for row in text.split("\n"))
         said: list[str] = []

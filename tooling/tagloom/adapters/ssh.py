@@ -298,6 +298,7 @@ class Session:
         self._unread = ""
         self._identity = ""  # what the switch has said of itself since the login
         self._terminal = TerminalText()
+        self._logged = False  # whether a log line stood in the last answer, or in its echo
         self._echoing = True  # whether what is said may still be the echo of what was typed
         self._said, self._said_characters = "", 0  # the end of what was said since keys were last typed, and its size
 
@@ -560,6 +561,18 @@ class Session:
         self._said, self._said_characters = "", 0
         self._remember(unread)
 
+    def _settled(self, command: str, read: Callable[[], str]) -> str:
+        """Read a configuration until no log line stands in it, or two readings agree. Raises DeviceError."""
+        before = [""]
+        for _ in range(_READINGS):
+            text = read()
+            lines = [line for line in text.split("\n") if line.strip() and line[0] not in "!#"]  # such as the time
+            if not self._logged or (lines == before and not holds_log(text)):
+                return text
+            before = lines
+        why = f"log lines break each of {_READINGS} readings, which differ; turn off the log in sessions"
+        raise DeviceError(self.name, command, why)
+
     def _lost(self, command: str, how: str) -> DeviceError:
         """Hang up, and return the error, which shows the console's last lines: they may be a question."""
         why = self._socket.why if self._socket is not None else ""
@@ -592,7 +605,7 @@ class SshSwitch(Session):
         self._is_error, self._words = Grammar.of(platform).is_error, Grammar.of(platform).session
         self._host = ""  # what the prompt begins with
         self._careful = access.careful
-        self._logged = self._log_in_echo = False  # whether a log line stood in the last answer, or in its echo
+        self._log_in_echo = False
         self._lossy = False  # whether it has lost characters that came at once
         self._prompt = re.compile("")
         self._mode = ""  # what the last prompt had between its parentheses, with them; "" = privileged exec
@@ -612,19 +625,17 @@ class SshSwitch(Session):
         A log line may break or replace a line of it: it is read until none comes, or two readings agree. An answer that
         is no configuration is an error of the switch: read as one, it would be that of a switch from its factory.
         """
-        command, before = self._words.running, [""]
-        for _ in range(_READINGS):
+        command = self._words.running
+
+        def read() -> str:
             text = self._exchange(command)
             self._check(command, text)
             if not is_configuration(text, Grammar.of(self._platform)):
                 raise DeviceError(self.name, command, f"no whole configuration: {shown(text) or 'an empty answer'}")
             self._see_end(command)
-            lines = [line for line in text.split("\n") if line.strip() and line[0] not in "!#"]  # such as the time
-            if not self._logged or (lines == before and not holds_log(text)):
-                return text.strip("\n") + "\n"
-            before = lines
-        why = f"log lines break each of {_READINGS} readings, which differ; turn off the log in sessions"
-        raise DeviceError(self.name, command, why)
+            return text.strip("\n") + "\n"
+
+        return self._settled(command, read)
 
     def _see_end(self, command: str) -> None:
         """See that a configuration has ended where its prompt came, and not in a banner that looks like one."""
