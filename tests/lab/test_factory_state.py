@@ -248,6 +248,17 @@ def test_bootstrap_brings_a_switch_from_the_factory_to_the_inventorys_login(fact
     assert shown[0] == shown[1], "and nothing is twice"  # but what snmpd takes out as it starts
 
 
+def test_a_console_of_another_model_is_typed_nothing_that_changes_it(factory, tmp_path, capfd):
+    place = site(factory, tmp_path / "site")
+    page = bootstrap(capfd, place, "--switch", "s1", *lines_of(factory, 2, "telnet"), expect=2)
+    (found,) = page["findings"]
+    assert "powerconnect-5548" in found["expected"]
+    assert "6248" in found["actual"]
+    line = Line(factory, "s2", "telnet")
+    line.type("enable", "console#")
+    assert "ops" not in line.type("show running-config", "console#")
+
+
 CLEAR = "console   s{} over telnet {}: passwords go there in clear"
 
 

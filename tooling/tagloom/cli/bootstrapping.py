@@ -339,6 +339,7 @@ def _type(
     name_console(args, screen, switch.name)
     with screen.waiting(f"typing {number_of(len(lines), 'line')}"):
         with console_of(args, switch, access) as line:
+            refuse_other_model(line, switch)
             typed_lines(args, switch.name).type(line, lines)
         key = host_keys.fetch(switch.name, access.host, access.port, SERVER_SECONDS)
         typed = f"the lines of {switch.name} were typed"
@@ -362,6 +363,14 @@ def _type(
     payload["factory_user"] = left
     screen.answer({**payload, "pending": False, "enrolled": [switch.name] if enrolled else []})
     return GOOD
+
+
+def refuse_other_model(line: NewSwitch | LinuxConsole | RouterOsConsole, switch: Switch) -> None:
+    """Raise InputError where what is at a console says that it is another model, before it is typed anything else."""
+    from tagloom.platforms.detect import mistaken
+
+    if wrong := mistaken(switch.model, line.identity(), switch.name):
+        raise InputError(wrong)
 
 
 def factory_user_left(switch: Switch, access: Access, known_hosts: Path) -> str:

@@ -25,6 +25,7 @@ from tagloom.cli.bootstrapping import (
     logins,
     name_console,
     network_given,
+    refuse_other_model,
     snmp_given,
     typed_lines,
 )
@@ -192,6 +193,7 @@ def _look(args: argparse.Namespace, screen: Screen, box: _Box, directory: Path, 
         with screen.waiting(f"reading {name} at its console"):
             box.line = console_of(args, box.switch, access)
             stack.enter_context(box.line)
+            refuse_other_model(box.line, box.switch)
             text = box.line.running_configuration()
         box.said["new_key"] = True
     else:
