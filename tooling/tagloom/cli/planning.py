@@ -131,6 +131,7 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
         )
         traffic = traffic.of_hosts([h for h, host in enumerate(whole.hosts) if host.name in left])
     regulated = read_result(fabric, args.settings) if args.settings else None
+    teach = args.learning or args.learning_only
     with screen.waiting("routing, weaving and proving"):
         build, proof, texts = pipeline.plan(
             fabric,
@@ -145,14 +146,14 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
             effort=args.effort,
             root=args.root,
             regulated=regulated,
-            learning=args.learning or args.learning_only,
+            learning=teach,
             entries=not args.learning_only,
             keep=follows.keep,
             protect=args.protect,
         )
         summary = pipeline.summary_of(build, proof)
         sleeping = regulated.sleeping_hosts if regulated is not None else ()
-        hosts = pipeline.host_pages(build, teach=args.learning or args.learning_only, sleeping=sleeping)
+        hosts = pipeline.host_pages(build, teach=teach, sleeping=sleeping)
         if proof.proven:
             pipeline.write_build(build, proof, texts, args.output, hosts=hosts, summary=summary, force=args.force)
     screen.say(*terminal.plan_lines(fabric, summary, "byte" if traffic is not None else "host pair"))
@@ -164,7 +165,7 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
         if build.first_fit_vlans is not None:
             first_fit = terminal.count(build.first_fit_vlans, "VLAN")
             screen.say(*terminal.row("", f"the routing's own trees, merged first fit: {first_fit}"))
-    screen.say(*terminal.proof_lines(proof, len(fabric.hosts), taught=args.learning or args.learning_only))
+    screen.say(*terminal.proof_lines(proof, len(fabric.hosts), taught=teach))
     assumed = pipeline.assumptions(fabric, build.state, proof) if args.assumptions else None
     screen.say(*terminal.assumption_lines(assumed or []))
     if proof.proven and args.no_texts:

@@ -461,8 +461,7 @@ class _Search:
         """Return whether the fabric stays connected during a change, by all links but those that are off or retrain.
 
         A link carries nothing while its speed changes; hosts use a tree of the others meanwhile (`rollout`), whose load
-        no counter guarantees. Where
-        networks have ways of their own, changes without a proven rollout are known, too.
+        no counter guarantees. Where networks have ways of their own, changes without a proven rollout are known, too.
         """
         if not (self.rules.levels or self.fabric.own_ways):
             return True

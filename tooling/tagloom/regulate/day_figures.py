@@ -147,9 +147,9 @@ def times_of(day: Day, schedule: Schedule, options: TimetableOptions) -> list[tu
     """Return when each settings begin, as ``HH:MM`` local time.
 
     A change begins with its interval, in the first full minute of it, if the former settings carry that too, else early
-    enough to be over by then; if
-    neither settings carry the traffic of both intervals, everything comes on before, and the new settings follow after
-    the dwell time, or at the interval's start where the change after that would come too soon.
+    enough to be over by then; if neither settings carry the traffic of both intervals, everything comes on before, and
+    the new settings follow after the dwell time, or at the interval's start where the change after that would come too
+    soon.
     """
     names, setting = names_of(schedule), schedule.setting
     starts = [int(start // 60) for start in day.history.start_seconds]
