@@ -1,7 +1,5 @@
 """Old switches are reached: what is installed is not too new for them, and a host key that changed is explained."""
 
-import asyncio
-import threading
 import tomllib
 from pathlib import Path
 
@@ -10,6 +8,7 @@ import paramiko
 import pytest
 from packaging.requirements import Requirement
 
+from background_loop import BackgroundLoop
 from tagloom.adapters import host_keys
 from tagloom.adapters.connect import connect
 from tagloom.adapters.ssh import Access, known_name
@@ -48,9 +47,7 @@ def test_paramiko_and_cryptography_are_kept_below_what_would_cut_old_switches_of
 @pytest.fixture
 def old_console(monkeypatch):
     """Return what serves a 5324's console with one host key and one key exchange, and the port of it."""
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
+    loop = BackgroundLoop()
     open_ports = []
 
     def serve(kind, exchange):
@@ -59,16 +56,13 @@ def old_console(monkeypatch):
 
         monkeypatch.setattr(server, "LEGACY", {**server.LEGACY, "kex_algs": [exchange]})
         monkeypatch.setattr(server, "LEGACY_HOST_KEY", kind.encode())
-        listening = server.serve(device, [key], set(), legacy=True)
-        open_ports.append(asyncio.run_coroutine_threadsafe(listening, loop).result())
+        open_ports.append(loop.run(server.serve(device, [key], set(), legacy=True)))
         return open_ports[-1].get_port()
 
     yield serve
     for each in open_ports:
-        loop.call_soon_threadsafe(each.close)
-        asyncio.run_coroutine_threadsafe(each.wait_closed(), loop).result()
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join()
+        loop.loop.call_soon_threadsafe(each.close)
+        loop.run(each.wait_closed())
     loop.close()
 
 

@@ -5,12 +5,12 @@ import fcntl
 import os
 import stat
 import termios
-import threading
 
 import asyncssh
 import pytest
 
 import needs
+from background_loop import BackgroundLoop, reap
 from tagloom.adapters.shell import LinuxSwitch
 from tagloom.adapters.ssh import Access
 from tagloom.errors import DeviceError
@@ -55,42 +55,33 @@ def shell(request, tmp_path):
             preexec_fn=lambda: own_terminal(slave),
         )  # fmt: skip
         os.close(slave)
-        await process.redirect(stdin=os.dup(master), stdout=master)
-        await child.wait()
-        process.exit(0)
-        await process.wait_closed()
-
-    loop, port = asyncio.new_event_loop(), []
-    ready = threading.Event()
+        try:
+            await process.redirect(stdin=os.dup(master), stdout=master)
+            await child.wait()
+            process.exit(0)
+            await process.wait_closed()
+        finally:
+            await reap(child)
 
     async def serve():
         key = asyncssh.generate_private_key("ssh-ed25519")
-        acceptor = await asyncssh.listen(
+        return await asyncssh.listen(
             "127.0.0.1", 0, server_factory=AnyPassword, server_host_keys=[key], process_factory=login,
             line_editor=False, encoding=None,
         )  # fmt: skip
-        port.append(acceptor.get_port())
-        ready.set()
 
-    thread = threading.Thread(target=lambda: (loop.run_until_complete(serve()), loop.run_forever()), daemon=True)
-    thread.start()
-    assert ready.wait(20)
+    loop = BackgroundLoop()
+    acceptor = loop.run(serve())
     yield Access(
-        "127.0.0.1", port[0], "lab", "lab", host_key_checking=False, save_to=str(tmp_path / "it's here.sh"),
+        "127.0.0.1", acceptor.get_port(), "lab", "lab", host_key_checking=False, save_to=str(tmp_path / "it's here.sh"),
         answer_seconds=20,
     )  # fmt: skip
 
-    async def end():
-        for task in logins:
-            task.cancel()
-        await asyncio.gather(*logins, return_exceptions=True)
-
     if logins:  # a shell ends with its terminal, and its login after it
-        asyncio.run_coroutine_threadsafe(asyncio.wait(logins, timeout=20), loop).result(30)
-    asyncio.run_coroutine_threadsafe(end(), loop).result(20)
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join(20)
-    assert not thread.is_alive()
+        loop.run(asyncio.wait(logins, timeout=20))
+    loop.loop.call_soon_threadsafe(acceptor.close)
+    loop.run(acceptor.wait_closed())
+    loop.close()
 
 
 def test_a_real_shell_is_read_changed_refused_and_keeps_a_script(shell, tmp_path):

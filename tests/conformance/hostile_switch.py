@@ -3,11 +3,11 @@
 import asyncio
 import contextlib
 import re
-import threading
 from dataclasses import dataclass
 
 import asyncssh
 
+from background_loop import BackgroundLoop
 from tagloom import platforms
 from tagloom.lab.console import Console
 from tagloom.lab.device import Device
@@ -167,14 +167,9 @@ class Loop:
     """An event loop in a thread of its own, in which hostile switches listen on loopback."""
 
     def __init__(self):
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._thread.start()
+        self._loop = BackgroundLoop()
         self._key = asyncssh.generate_private_key("ssh-ed25519")
         self._servers = []
-
-    def _run(self, coroutine):
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(30)
 
     def serve(self, switch):
         """Listen for a `Switch`, or for the act of one that does not get as far as SSH; gives the port."""
@@ -194,7 +189,7 @@ class Loop:
                 rekey_bytes=2048 if switch.ssh == "rekeys" else 1 << 30,
             )
 
-        server = self._run(listen())
+        server = self._loop.run(listen())
         self._servers.append(server)
         return server.sockets[0].getsockname()[1]
 
@@ -202,13 +197,6 @@ class Loop:
         async def end():
             for server in self._servers:
                 server.close()
-            here = asyncio.current_task()
-            others = [task for task in asyncio.all_tasks() if task is not here]
-            for task in others:
-                task.cancel()
-            await asyncio.gather(*others, return_exceptions=True)
 
-        self._run(end())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
+        self._loop.run(end())
         self._loop.close()

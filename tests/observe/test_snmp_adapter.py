@@ -14,6 +14,7 @@ from pyasn1.codec.ber import encoder
 from pyasn1.type import univ
 from pysnmp.proto.api import v2c
 
+from background_loop import BackgroundLoop
 from loopback import LOGIN, V2C, V3, following, heads_of, scripted, served, snmp, switch, truthful
 from tagloom.adapters import snmp as adapter
 from tagloom.lab import ber
@@ -437,21 +438,16 @@ class Elsewhere(asyncio.DatagramProtocol):
 
 @contextlib.contextmanager
 def answering_from(agent, address):
-    loop = asyncio.new_event_loop()
+    loop = BackgroundLoop()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as away:
         away.bind((address, 0))
-        here, _ = loop.run_until_complete(
-            loop.create_datagram_endpoint(lambda: Elsewhere(agent, away), local_addr=("127.0.0.1", 0))
-        )
-        thread = threading.Thread(target=loop.run_forever)
-        thread.start()
+        opening = loop.loop.create_datagram_endpoint(lambda: Elsewhere(agent, away), local_addr=("127.0.0.1", 0))
+        here, _ = loop.run(opening)
         try:
             yield here.get_extra_info("sockname"), away.getsockname()
         finally:
-            loop.call_soon_threadsafe(loop.stop)
-            thread.join()
-            here.close()
-            loop.run_until_complete(asyncio.sleep(0))
+            loop.loop.call_soon_threadsafe(here.close)
+            loop.run(asyncio.sleep(0))
             loop.close()
 
 
