@@ -31,17 +31,20 @@ lab: $(READY) ## start the virtual rack of the testbed, to play with (end it wit
 # they share racks. Files begin in the order that tests/conftest.py gives, not with those of most tests.
 PYTEST = $(BIN)/python -m pytest -n $$(($$(nproc) * 2)) --dist loadfile --no-loadscope-reorder
 
-test: $(READY) ## all laws and most tests; slow ones are left to test-slow, some cases and most examples of laws to test-long
+test: $(READY) ## all laws and most tests; slow ones are left to test-slow and test-daily, most examples of laws to test-long
 	@$(PYTEST)
 
 test-slow: $(READY) ## tests that take seconds of a processor, or half a minute on racks: CI runs them after make test
-	@$(PYTEST) -m "slow and not long"
+	@$(PYTEST) -m "slow and not daily and not long"
+
+test-daily: $(READY) ## what is like a slow test, in other circumstances: once a day, and before a release
+	@$(PYTEST) -m "daily and not long"
 
 quick: $(READY) ## before each commit: what needs no rack, no compiled loops and no minutes
-	@$(PYTEST) --ignore tests/laws --ignore tests/whole -m "not rack and not kernel and not law and not slow and not long"
+	@$(PYTEST) --ignore tests/laws --ignore tests/whole -m "not rack and not kernel and not law and not slow and not daily and not long"
 
 # Compiled kernels are left out: what they do is not seen, and laws compare them with plain loops.
-coverage: $(READY) ## which branches make test and test-slow take, their processes measured: what is missing, file by file; 95 % at least
+coverage: $(READY) ## which branches make test, test-slow and test-daily take, their processes measured: what is missing, file by file; 95 % at least
 	@$(BIN)/coverage erase
 	@$(BIN)/coverage run -m pytest -n $$(($$(nproc) * 2)) --dist loadfile --no-loadscope-reorder -m "not long"
 	@$(BIN)/coverage combine --quiet
@@ -51,7 +54,7 @@ coverage: $(READY) ## which branches make test and test-slow take, their process
 LONG_MINUTES := 600
 LONG_FILES := tests
 LONG_MUTANTS := 42
-# Examples by chance, and what failed once again, unless a seed is named: .ci/run runs what was run before.
+# Examples by chance, and what failed once again, unless a seed is named.
 LONG_SEED :=
 LONG_ORDER = -o faulthandler_timeout=0 \
 	$(if $(LONG_SEED),--shuffle $(LONG_SEED) --hypothesis-seed $(LONG_SEED),--shuffle $$RANDOM)
@@ -62,8 +65,10 @@ test-long: $(READY) ## all cases and campaigns, every law on examples drawn anew
 	@$(if $(filter 0,$(LONG_MUTANTS)),,$(BIN)/python tests/mutants/run.py --sample $(LONG_MUTANTS))
 
 # Each page has a rack of its own, so tests of one file need not stay together. The site is read where `make docs` was run.
+PAGES ?= tests/docs
+
 pages: $(READY) ## what a reader meets and takes long: console blocks, a newcomer's path by README alone, the site in a browser
-	@$(PYTEST) --dist load -m long tests/docs
+	@$(PYTEST) --dist load -m long $(PAGES)
 
 SAMPLE := 240
 SEED := 1
@@ -192,4 +197,4 @@ lock: ## renew requirements.lock and docs/requirements.lock within the ranges of
 clean: ## remove what the other targets made
 	@rm -rf $(VENV) .neighbours dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .ansible
 
-.PHONY: help setup demo lab test test-slow quick coverage test-long pages mutants fuzz dataplane neighbours check check-types check-types-of-tests check-ansible man docs collection sbom sanity image release reference bench lock clean
+.PHONY: help setup demo lab test test-slow test-daily quick coverage test-long pages mutants fuzz dataplane neighbours check check-types check-types-of-tests check-ansible man docs collection sbom sanity image release reference bench lock clean

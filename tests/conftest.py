@@ -30,7 +30,7 @@ gc.disable()
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 settings.register_profile(
-    "tagloom", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True, max_examples=10
+    "tagloom", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True, max_examples=6
 )
 # `make test-long`: examples are drawn anew each time, and what failed once is kept and tried again.
 # `derandomize` takes the database of failed examples away, and a profile made from another inherits that.
@@ -54,6 +54,7 @@ settings.load_profile("tagloom")
 
 # The folders whose files take longest, on running racks: begun last, they would keep one process busy alone.
 LONGEST_FIRST = ("apply", "faults", "whole", "run")
+LATER = ("slow", "daily", "long")  # what `make test` leaves out
 ENDS = pytest.StashKey()
 WORKER = os.environ.get("PYTEST_XDIST_WORKER")
 # A file that each test's seconds are added to. Workers report to the process that started them, which alone writes, and
@@ -124,7 +125,7 @@ def pytest_report_header(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Mark laws and tests with racks, and sort: longest first, or shuffled; without `-m`, leave out slow and long."""
+    """Mark laws and tests with racks; sort: longest first, or shuffled; without `-m`, leave out what comes later."""
     seen = {}
     for item in items:
         if item.path.parent.name == "laws":
@@ -141,7 +142,8 @@ def pytest_collection_modifyitems(config, items):
         return
     kept, left_out = [], []
     for item in items:
-        (left_out if item.get_closest_marker("slow") or item.get_closest_marker("long") else kept).append(item)
+        later = any(item.get_closest_marker(marker) for marker in LATER)
+        (left_out if later else kept).append(item)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = kept

@@ -84,6 +84,7 @@ def ran(tmp_path):
     return ran
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "found"),
     [
@@ -108,6 +109,7 @@ def test_a_kernel_is_known_by_its_files_contents_and_not_by_its_time(tmp_path, r
     assert ran() == ["95", "0"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["nbi", "nbc"])
 def test_a_kernel_whose_cache_was_cut_off_is_compiled_again(tmp_path, ran, kind):
     for path in (tmp_path / "cache").rglob(f"readers.*.{kind}"):
@@ -116,6 +118,7 @@ def test_a_kernel_whose_cache_was_cut_off_is_compiled_again(tmp_path, ran, kind)
     assert ran() == ["105", "1"]
 
 
+@pytest.mark.slow
 def test_of_two_processes_that_need_a_kernel_at_once_one_compiles_it(tmp_path):
     (tmp_path / "loops.py").write_text(LOOPS, "utf-8")
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}

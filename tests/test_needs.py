@@ -66,6 +66,7 @@ def test_a_missing_program_skips_a_test_and_the_reason_says_how_to_get_it(exampl
 ASKED_FOR = [(["--judges"], {}), (["--judges", "-n2"], {}), ([], {needs.JUDGES: "1"})]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("options", "variables"), ASKED_FOR, ids=["option", "in parallel", "variable"])
 def test_with_judges_a_test_fails_where_ci_installs_the_program_and_is_skipped_elsewhere(example, options, variables):
     summary, rows = example(*options, **variables)

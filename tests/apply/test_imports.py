@@ -21,6 +21,7 @@ from tagloom.lab import process
 from tagloom.lab.device import Quirks
 from tagloom.lab.directory import Order
 from tagloom.share import share_directory
+from thinned import daily
 
 SHARE = share_directory()
 TEMPLATES = SHARE / "templates"
@@ -112,7 +113,7 @@ class Families(Terminal):
         return sorted(set(self.seen.read_text().split())) if self.seen.exists() else []
 
 
-@pytest.fixture(scope="module", params=RINGS)
+@pytest.fixture(scope="module", params=daily(RINGS, 0))
 def ring(request, tmp_path_factory):
     made = Families(tmp_path_factory.mktemp("families"), request.param)
     yield made

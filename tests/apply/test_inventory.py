@@ -11,6 +11,7 @@ from tagloom.apply.playbook import ansible_environment
 from tagloom.apply.reading import read_running
 from tagloom.errors import DeviceError
 from tagloom.share import share_directory
+from thinned import daily
 
 SHARE = share_directory()
 
@@ -44,7 +45,7 @@ def test_a_wrong_fabric_file_is_told_with_all_its_findings(bench):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("by_hand", [False, True], ids=["environment", "ansible.cfg"])
+@pytest.mark.parametrize("by_hand", daily([False, True], 0), ids=["environment", "ansible.cfg"])
 def test_reading_gives_every_running_configuration_to_its_owner_alone(bench, by_hand):
     words = [
         "-i",

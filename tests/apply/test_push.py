@@ -81,6 +81,7 @@ def test_a_push_reaches_the_target_saves_it_and_a_second_push_finds_nothing_to_d
     assert bench.configurations() == pushed
 
 
+@pytest.mark.slow
 def test_the_whole_configuration_is_kept_before_the_first_line_for_its_owner_alone(bench):
     bench.write_build()
     outcomes = bench.apply()
@@ -119,6 +120,7 @@ def test_failures_are_told_by_switch_and_line_while_the_others_finish(bench):
     assert bench.state("s2") == bench.target("s2")
 
 
+@pytest.mark.slow
 def test_a_login_refused_inside_the_session_and_a_switch_that_is_not_there(bench):
     bench.write_build()
     bench.quirk("s0", refuse_login=True)
@@ -142,6 +144,7 @@ def test_a_line_accepted_but_not_done_is_found_and_never_saved(bench):
     assert bench.configurations(startup=True)["s3"] == bench.born["s3"]
 
 
+@pytest.mark.slow
 def test_what_stands_in_the_way_is_named_and_nothing_is_sent(bench):
     bench.type("s2", "vlan database", "vlan 100", "exit", "interface vlan 100", "name office", "exit")
     before = bench.configurations()["s2"]
@@ -154,6 +157,7 @@ def test_what_stands_in_the_way_is_named_and_nothing_is_sent(bench):
     assert bench.configurations()["s2"] == before
 
 
+@pytest.mark.slow
 def test_the_last_way_to_a_switch_is_not_taken_unless_the_inventory_knows_another(bench):
     bench.type("s0", "interface range ethernet g(3-23)", "shutdown", "exit")
     bench.write_build()
@@ -167,6 +171,7 @@ def test_the_last_way_to_a_switch_is_not_taken_unless_the_inventory_knows_anothe
     assert bench.apply(inventory=bench.with_variables(tagloom_out_of_band="true")).changed == ("s0",)
 
 
+@pytest.mark.slow
 def test_a_rollout_may_take_the_last_port_of_vlan_1_where_the_way_is_declared_in_band(bench):
     bench.type("s0", "interface range ethernet g(3-23)", "shutdown", "exit")
     place, inventory = bench.write_rollout({}), bench.with_variables(tagloom_out_of_band=None)
@@ -216,6 +221,7 @@ def test_a_changed_or_unknown_host_key_refuses_the_switch_unless_told_otherwise(
     assert bench.apply(inventory=trusting, check=True).failed == ()
 
 
+@pytest.mark.slow
 def test_variables_that_are_no_number_and_neither_yes_nor_no_are_told_together_and_nothing_is_sent(bench):
     bench.write_build()
     outcomes = bench.apply(inventory=bench.with_variables(tagloom_login_seconds="soon", tagloom_echo="perhaps"))
@@ -228,6 +234,7 @@ def test_variables_that_are_no_number_and_neither_yes_nor_no_are_told_together_a
     assert bench.configurations() == bench.born
 
 
+@pytest.mark.slow
 def test_a_play_of_ones_own_lays_its_variables_over_a_hosts_and_hears_of_every_switch(bench):
     bench.write_build()
     inventory = bench.with_variables(ansible_password="wrong")
@@ -290,6 +297,7 @@ def test_no_switch_that_a_play_leaves_out_is_changed_and_the_refusal_names_them(
     assert f"tagloom apply {bench.build} --limit" in bench.log()
 
 
+@pytest.mark.slow
 def test_a_play_takes_its_whole_fabric_through_a_condition_or_a_second_call(bench):
     bench.write_build()
     page = play_of_ones_own(bench, tasks=[ROLE | {"when": "inventory_hostname != 's9'"}, ROLE])
@@ -297,6 +305,7 @@ def test_a_play_takes_its_whole_fabric_through_a_condition_or_a_second_call(benc
     assert bench.state("s3") == bench.target("s3")
 
 
+@pytest.mark.daily
 def test_a_play_under_another_strategy_is_refused(bench):
     bench.write_build()
     page = play_of_ones_own(bench, strategy="host_pinned", roles=["tagloom_apply"])
@@ -305,6 +314,7 @@ def test_a_play_under_another_strategy_is_refused(bench):
     assert bench.configurations() == bench.born
 
 
+@pytest.mark.daily
 def test_only_switches_that_a_play_has_are_read(bench):
     role = {"ansible.builtin.include_role": {"name": "tagloom_read"}, "when": ONLY_S3}
     page = play_of_ones_own(bench, tasks=[role], vars={"tagloom_read_directory": str(bench.build / "texts")})
@@ -333,6 +343,7 @@ def test_an_inventory_that_is_not_the_builds_reaches_no_switch(bench):
         bench.apply(bench.directory / "nowhere")
 
 
+@pytest.mark.daily
 def test_a_target_with_a_line_that_is_not_understood_is_not_pushed(bench):
     bench.write_build()
     with (bench.build / "configs/s0.cfg").open("a") as file:
@@ -343,6 +354,7 @@ def test_a_target_with_a_line_that_is_not_understood_is_not_pushed(bench):
     assert bench.configurations()["s0"] == bench.born["s0"]
 
 
+@pytest.mark.daily
 @pytest.mark.usefixtures("executed")
 def test_a_switch_whose_worker_was_killed_has_failed(bench):
     bench.write_build()
@@ -435,6 +447,7 @@ def test_a_switch_that_holds_something_else_than_the_wave_before_left_is_drift_a
     assert outcomes.by_switch["s0"][0].error.startswith("nothing was sent: another switch of this wave holds ")
 
 
+@pytest.mark.daily
 def test_switches_are_logged_in_to_while_old_frames_leave_and_hear_no_line_before(bench):
     drain_seconds = 4
     place = bench.write_rollout({}, {"pvid": 101}, drain_seconds=drain_seconds)
@@ -456,6 +469,7 @@ def test_switches_are_logged_in_to_while_old_frames_leave_and_hear_no_line_befor
     assert spent < last - landed - drain_seconds / 2, "nobody's fault that it waited"
 
 
+@pytest.mark.daily
 @pytest.mark.parametrize("how", ["asked", "gone"])
 def test_a_run_that_is_to_end_while_old_frames_leave_ends_at_once_and_begins_no_wave(bench, how):
     place = bench.write_rollout({}, {"pvid": 101}, drain_seconds=3600)  # who waited for that would never be seen to end
@@ -479,6 +493,7 @@ def test_a_run_that_is_to_end_while_old_frames_leave_ends_at_once_and_begins_no_
     assert [each["sessions"] for each in process.status(bench.rack)["switches"].values()] == [0] * len(NAMES)
 
 
+@pytest.mark.slow
 def test_where_a_wave_cannot_be_written_down_neither_it_nor_one_after_it_begins_and_the_reason_is_told(bench):
     place = bench.write_rollout({}, {"pvid": 101}, {"vlans": (101,), "pvid": 101}, drain_seconds=2)
 
@@ -502,6 +517,7 @@ def test_where_a_wave_cannot_be_written_down_neither_it_nor_one_after_it_begins_
 # One ansible-playbook
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("executed")
 def test_one_ansible_does_a_job_after_the_other_and_a_new_one_what_comes_after_its_end(bench):
     place = bench.write_rollout({}, {"pvid": 101})
@@ -526,6 +542,7 @@ def test_one_ansible_does_a_job_after_the_other_and_a_new_one_what_comes_after_i
     assert ansibles(bench.rack) == []
 
 
+@pytest.mark.daily
 def test_an_ansible_without_a_job_reaches_for_nothing_and_leaves_nothing(bench):
     logins = {name: each["logins"] for name, each in process.status(bench.rack)["switches"].items()}
     before = sorted(bench.rack.rglob("*"))
@@ -535,6 +552,7 @@ def test_an_ansible_without_a_job_reaches_for_nothing_and_leaves_nothing(bench):
     assert [path for path in sorted(bench.rack.rglob("*")) if path not in before and path.name != "runs"] == []
 
 
+@pytest.mark.daily
 def test_a_switch_of_another_model_is_refused_before_a_line_is_sent(bench):
     """Both speak FASTPATH: every line would be taken, and mean ports that a 6224 has not."""
     outcome = bench.bring_as("s1", "powerconnect-6224")

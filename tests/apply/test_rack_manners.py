@@ -94,6 +94,7 @@ def test_a_console_that_shows_less_than_was_typed_is_refused_at_once(bench, beha
     assert bench.configurations()[switch] == bench.born[switch]
 
 
+@pytest.mark.daily
 def test_a_lost_return_is_typed_again(bench, behave):
     behave("s0", "loses-returns")
     with bench.connection("s0", answer_seconds=30.0) as connection:

@@ -117,6 +117,7 @@ def test_a_cable_that_dies_under_pinned_is_led_around_and_paths_go_home_after_it
         assert entries(ring.state(name)) == entries(ring.planned(name))
 
 
+@pytest.mark.daily
 def test_failures_are_told_by_line_and_the_next_push_goes_on_from_there(ring):
     process.quirks(ring.rack, {"s0": {"reject_line": "bridge host add"}, "s1": {"refuse_login": True}})
     process.quirks(ring.rack, {"s2": {"drop_after": 18}, "s3": {"ignore_line": " pvid="}})
@@ -144,6 +145,7 @@ def test_a_bridge_that_was_only_begun_and_a_port_on_a_bridge_of_others_are_named
     assert "the bridge has no port" in str(page)
 
 
+@pytest.mark.daily
 def test_snmp_shows_what_was_pushed(ring):
     ring("apply", "b")
     assert ring.answer("observe", "--against", "b")["findings"] == []

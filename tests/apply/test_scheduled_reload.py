@@ -164,6 +164,7 @@ def commands_said(ring):
     return commands.run(["status", "--offline", "-i", ring.rack], ring.home).stdout
 
 
+@pytest.mark.daily
 def test_nothing_is_armed_once_the_change_is_taken_back(ring):
     before = ring.running()
     page = ring.answer("apply", "change", "--confirm", "1s", expect=1)
@@ -172,6 +173,7 @@ def test_nothing_is_armed_once_the_change_is_taken_back(ring):
     assert ring.running(startup=True) == before
 
 
+@pytest.mark.daily
 @pytest.mark.parametrize("what", few(["a line is refused", "a line is not done", "it is stopped at once"], 0))
 def test_what_fails_in_a_session_that_stands_is_disarmed(ring, what):
     name, _ = ring.first()
@@ -198,6 +200,7 @@ def test_what_fails_in_a_session_that_stands_is_disarmed(ring, what):
     assert ring.running() == before
 
 
+@pytest.mark.daily
 @pytest.mark.parametrize("then", few(["it reloads", "resume", "rollback"], 0))
 def test_a_computer_lost_with_switches_armed_leaves_a_proven_state_whatever_comes_next(ring, then):
     name, wave = ring.first()
@@ -288,6 +291,7 @@ def test_a_switch_that_does_not_offer_the_words_or_reloads_for_others_is_not_arm
     assert ring.scheduled == [other]
 
 
+@pytest.mark.daily
 def test_what_a_switch_runs_and_has_not_saved_is_saved_before_it_is_armed(ring):
     name, wave = ring.first()
     platform = platforms.of(FABRIC.switches[FABRIC.index[name]])

@@ -84,6 +84,7 @@ def test_where_no_host_is_left_nothing_starts(inventory, tmp_path):
         assert str(finding) == f"--limit: expected a switch or a group of {inventory}, actual s9"
 
 
+@pytest.mark.slow
 def test_a_switch_that_nobody_reaches_has_failed_and_is_locked_before(inventory, tmp_path):
     locked, told, meanwhile = [], [], []
 
@@ -112,6 +113,7 @@ def test_a_switch_that_nobody_reaches_has_failed_and_is_locked_before(inventory,
     assert meanwhile == [1]
 
 
+@pytest.mark.slow
 def test_what_fails_during_the_logins_ends_the_process(inventory, tmp_path):
     def fail():
         raise KeyboardInterrupt

@@ -48,6 +48,7 @@ def test_a_session_that_is_lost_is_told_of_and_opened_anew(bench, warm):
     until(lambda: "s1" in sessions.open)
 
 
+@pytest.mark.slow
 def test_how_switches_are_logged_in_to_comes_from_ansible_and_stands_in_no_file(bench, tmp_path):
     (tmp_path / "hosts.yml").write_text(
         "all:\n  vars: {word: salamander-9, ansible_password: '{{ word }}'}\n"
@@ -65,6 +66,7 @@ def test_how_switches_are_logged_in_to_comes_from_ansible_and_stands_in_no_file(
     assert not [path for path in files if b"salamander" in path.read_bytes()]
 
 
+@pytest.mark.slow
 def test_jobs_follow_after_ansible_was_asked_for_that(bench):
     bench.write_build()
     with bench.ansible() as ansible:

@@ -127,6 +127,7 @@ def test_a_change_that_is_confirmed_in_time_stays_and_the_watchdog_ends(ring):
     assert ring.change().state == "done"
 
 
+@pytest.mark.daily
 def test_a_command_killed_while_it_sends_has_its_change_taken_back_at_once(ring):
     before = ring.running()
     process.fault(ring.rack, "s1", "slow", at=2, lasts=FOREVER)
@@ -140,6 +141,7 @@ def test_a_command_killed_while_it_sends_has_its_change_taken_back_at_once(ring)
     assert ring.change().state == "undone"
 
 
+@pytest.mark.daily
 def test_a_switch_with_a_timer_and_one_without_come_back_each_by_its_own_means(ring):
     before = ring.running()
     process.fault(ring.rack, "s0", "slow", at=2, lasts=FOREVER)
@@ -180,6 +182,7 @@ def test_what_protects_each_switch_is_printed_before_a_line_is_sent(ring):
     assert set(page["changed"]) <= set(page["protection"])
 
 
+@pytest.mark.daily
 def test_a_watchdog_that_cannot_reach_a_switch_shows_it_and_goes_on_trying(ring):
     before = ring.running()
     left_waiting(ring)

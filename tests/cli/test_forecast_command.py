@@ -166,6 +166,7 @@ def test_all_that_is_wrong_with_a_question_is_told_at_once(build, run):
     assert run("predict", build, "--rollout", build)[0] == 2
 
 
+@pytest.mark.slow
 def test_a_summary_of_times_and_calls_alone_is_forecast_within_an_interval(tmp_path, build, run):
     """Nobody knows who sent to whom: the run may cost nothing more, and no load of a channel is forecast."""
     fabric = build.parent / "f.yml"

@@ -42,6 +42,7 @@ def password(inventory, **words):
         assert dict(os.environ) == before
 
 
+@pytest.mark.slow
 def test_a_password_is_read_from_a_file_or_typed_and_what_was_typed_is_in_no_file(inventory, tmp_path, monkeypatch):
     file = tmp_path / "password"
     file.write_text(f"{SECRET}\n")
@@ -56,6 +57,7 @@ def test_a_password_is_read_from_a_file_or_typed_and_what_was_typed_is_in_no_fil
     assert password(inventory, ask_vault_pass=True) == "hidden"
 
 
+@pytest.mark.slow
 def test_a_process_that_outlives_the_command_has_what_was_typed_from_it(inventory, monkeypatch):
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(getpass, "getpass", lambda _prompt: SECRET)

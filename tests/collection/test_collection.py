@@ -58,6 +58,7 @@ def test_it_holds_every_role_plugin_and_playbook(installed):
         assert "role: tagloom_" not in text
 
 
+@pytest.mark.slow
 def test_ansible_doc_knows_its_modules_roles_and_inventory(ansible):
     found = json.loads(ansible("doc", "-t", "module", "--json", *(f"tagloom.fabric.{name}" for name in MODULES)))
     for name in MODULES:
@@ -91,6 +92,7 @@ def test_a_modules_documentation_is_its_argument_specification(name):
     assert documented == specified
 
 
+@pytest.mark.slow
 def test_every_playbook_of_it_is_read(ansible, installed):
     for playbook in sorted((installed / "playbooks").glob("*.yml")):
         ansible("playbook", "-i", "localhost,", "--syntax-check", f"tagloom.fabric.{playbook.stem}")

@@ -632,6 +632,7 @@ def test_an_attack_is_its_switchs_own_error(attacked, name):
     assert sent < SESSION_BYTES + WINDOW
 
 
+@pytest.mark.slow
 def test_the_switch_beside_them_is_served(attacked):
     text, vlans = attacked["honest"]
     assert text == "hostname s0\nexit\n"

@@ -34,7 +34,7 @@ from tagloom.platforms.grammar import Grammar
 from tagloom.read.transcript_file import read_transcript
 from tagloom.records.fabric import Fabric, Host, Link, Switch
 from tagloom.records.transcript import HELP, SHOW, Page, Transcript
-from thinned import few
+from thinned import daily, few
 from waiting import until
 
 pytestmark = pytest.mark.slow
@@ -64,6 +64,7 @@ def record(capsys, rack, model, file, *words, expect=0):
     return json.loads(shown.out)
 
 
+@pytest.mark.daily
 def test_a_transcript_confirms_what_the_help_knows_and_is_played_again(conformance_rack, model, tmp_path, capsys):
     rack, first, second = conformance_rack, tmp_path / "first.json", tmp_path / "second.json"
     before = process.configurations(rack)
@@ -164,6 +165,7 @@ def session(rack, model):
     return SshSwitch(model, platforms.load(model), access)
 
 
+@pytest.mark.daily
 @pytest.mark.parametrize("model", few(sorted(BLOCKS), 0, 1))
 def test_help_is_asked_inside_the_blocks_that_are_there_and_none_is_made(rack_with_blocks, model, tmp_path, capsys):
     rack, file = rack_with_blocks, tmp_path / "first.json"
@@ -335,7 +337,7 @@ TRIAL = ["--try", "--ports", "g20,g21", "--vlans", "3001,3002"]
 
 @pytest.mark.parametrize(
     ("line", "kind"),
-    few(list(itertools.product(["^vlan 3001", "pvid 3001", "^no vlan 3001"], ["drop-before", "drop-after"])), 1, 2, 5),
+    few(list(itertools.product(["^vlan 3001", "pvid 3001", "^no vlan 3001"], ["drop-before", "drop-after"])), 1, 2),
 )
 def test_a_trial_whose_session_breaks_is_undone_in_another(conformance_rack, kind, line, tmp_path, capsys):
     rack, name, file = conformance_rack, "powerconnect-5324", tmp_path / "s0.json"
@@ -361,6 +363,7 @@ def test_what_undoes_a_trial_is_said_where_nobody_gets_in_any_more(conformance_r
     assert process.configurations(rack) == before
 
 
+@pytest.mark.daily
 def test_an_interrupt_during_a_trial_is_heard_once_all_is_undone(conformance_rack, tmp_path):
     rack, name = conformance_rack, "powerconnect-5324"
     before = process.configurations(rack)
@@ -377,7 +380,7 @@ def test_an_interrupt_during_a_trial_is_heard_once_all_is_undone(conformance_rac
     assert process.configurations(rack) == before
 
 
-@pytest.mark.parametrize(("kind", "name"), [("serial", "powerconnect-5324"), ("telnet", "powerconnect-6224")])
+@pytest.mark.parametrize(("kind", "name"), daily([("serial", "powerconnect-5324"), ("telnet", "powerconnect-6224")], 1))
 def test_a_console_is_recorded_over_a_serial_line_and_telnet_as_over_ssh(
     conformance_rack, kind, name, tmp_path, capsys
 ):

@@ -25,6 +25,7 @@ def case():
     return min(planned(), key=lambda case: len(case.texts))
 
 
+@pytest.mark.daily
 def test_a_case_whose_kernel_ends_is_shown_on_a_new_one(tmp_path, capsys, case):
     worker = Worker(partial(choice.start, tmp_path / "log"), tmp_path)
     first = worker.machine

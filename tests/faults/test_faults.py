@@ -48,7 +48,7 @@ def recover(stage, how):
     stage.check_end("r/build" if how == "resume" else "a")
 
 
-@pytest.mark.parametrize(("kind", "how", "way"), few(AT_A_LINE, 0, 3, 4), ids=[kind for kind, _, _ in AT_A_LINE])
+@pytest.mark.parametrize(("kind", "how", "way"), few(AT_A_LINE, 0, 3), ids=[kind for kind, _, _ in AT_A_LINE])
 def test_a_fault_at_a_line_of_the_rollout(ring, seed, kind, how, way):
     chance = random.Random(f"{seed} {kind}")
     switch, line = chance.choice(ring.names), chance.randrange(1, LINES + 1)
@@ -75,6 +75,7 @@ def test_a_fault_at_a_line_of_the_rollout(ring, seed, kind, how, way):
     ring.check_sessions()
 
 
+@pytest.mark.daily
 @pytest.mark.parametrize("policy", few(["finish", "undo"], 0))
 def test_a_switch_that_stays_away_is_left_behind_or_waited_for(ring, policy):
     """s2 goes down in the flip wave and does not come back while the command runs."""
@@ -126,6 +127,7 @@ def lost_by_wave(stage, begun):
         time.sleep(0.02)
 
 
+@pytest.mark.daily
 def test_a_pause_is_announced_and_costs_frames_in_itself_alone(ring):
     """What hosts send between the wave that silences them and the one that lets them speak is dropped as it enters."""
     tagloom(ring.home, "rollout", "a", "b", "-o", "paused", "--strategy", "drain", "--allow", "drain")
@@ -156,6 +158,7 @@ def test_a_pause_is_announced_and_costs_frames_in_itself_alone(ring):
 # --- people with hands ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.daily
 def test_members_changed_by_hand_are_shown_and_kept_where_that_proves_and_else_overwritten(ring):
     ring.type("s0", "interface ethernet g3", "switchport general allowed vlan add 1 untagged", "exit")
     before = process.configurations(ring.rack)

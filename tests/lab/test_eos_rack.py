@@ -101,6 +101,7 @@ def test_a_tree_is_pushed_carries_every_pair_is_changed_in_one_go_and_led_back(r
 BESIDE = FABRIC.replace('["s1:Et49/1"', '["s0:Et3", "s1:Et3"], ["s1:Et49/1"')
 
 
+@pytest.mark.daily
 @pytest.mark.parametrize("rack", [BESIDE], indirect=True)
 def test_a_link_off_the_tree_goes_off_line_by_line_under_traffic_and_is_led_back(rack, capsys):
     """A rollout between two builds, proven at every line; no frame that hosts send meanwhile is lost."""
@@ -161,6 +162,7 @@ def test_a_set_up_that_stopped_half_way_is_resumed_and_the_refused_way_back_says
     assert (reached["pairs"], reached["lost"]) == (20, 0)
 
 
+@pytest.mark.daily
 def test_a_port_that_leaves_the_fabric_is_given_back_where_the_tree_is_kept_and_else_in_one_go(rack, capsys):
     assert main(["plan", "f.yml", "-o", "b", *TREE]) == 0
     assert main(["apply", "b", "--allow", "interrupt"]) == 0
@@ -193,6 +195,7 @@ def test_what_is_saved_outlives_a_reboot_and_drift_is_named_and_goes_again(rack,
     assert said(capsys, "lab", "ping")[1]["lost"] == 0
 
 
+@pytest.mark.daily
 def test_a_model_that_refuses_a_static_entry_ends_the_push_before_a_host_is_in_the_vlan(rack, capsys):
     assert main(["plan", "f.yml", "-o", "b", *TREE]) == 0
     process.quirks(rack, {"s0": {"reject_line": "mac address-table static"}})

@@ -31,7 +31,7 @@ from tagloom.platforms.secrets import scrub
 from tagloom.read import read_fabric
 from tagloom.records.fabric import Switch
 from tagloom.records.snmp import Credentials
-from thinned import few
+from thinned import daily, few
 from waiting import until
 
 pytestmark = pytest.mark.slow
@@ -221,9 +221,7 @@ def assert_logged(place, number, over):
 KINDS = [(number, kind) for number in range(len(ALL)) for kind in ("serial", "telnet")]
 
 
-@pytest.mark.parametrize(
-    ("number", "kind"), few(KINDS, 0, 7, 11, 13, 15, 17, 19), ids=str
-)  # all grammars' roots, both wires
+@pytest.mark.parametrize(("number", "kind"), few(KINDS, 0, 7, 13), ids=str)  # all grammars' roots, both wires
 def test_bootstrap_brings_a_switch_from_the_factory_to_the_inventorys_login(factory, number, kind, tmp_path, capfd):
     place = site(factory, tmp_path / "site")
     page = bootstrap(capfd, place, "--switch", f"s{number}", *lines_of(factory, number, kind))
@@ -262,7 +260,7 @@ def test_a_console_of_another_model_is_typed_nothing_that_changes_it(factory, tm
 CLEAR = "console   s{} over telnet {}: passwords go there in clear"
 
 
-@pytest.mark.parametrize("command", ["bootstrap", "record"])
+@pytest.mark.parametrize("command", daily(["bootstrap", "record"], 0))
 def test_telnet_is_named_with_what_it_shows_to_all_who_listen(factory, command, tmp_path, capfd):
     place = site(factory, tmp_path / "site")
     for kind in ("telnet", "serial"):
@@ -293,6 +291,7 @@ FIRST_MANNERS = [name for name in MANNERS if name not in OF_USERS | {"asks-small
 DAILY = FIRST_MANNERS.index("loses-some-typed")
 
 
+@pytest.mark.daily
 @pytest.mark.parametrize("name", few(FIRST_MANNERS, DAILY))
 def test_a_new_switch_whose_console_has_any_manners_is_brought_to_its_login(factory, name, tmp_path, capfd):
     """Characters that a slow console drops are noticed: each line is looked at before Return."""
@@ -315,6 +314,7 @@ def test_a_new_switch_whose_console_has_any_manners_is_brought_to_its_login(fact
             assert line in shown or line.startswith(("ip ssh", "snmp-server user", "snmp-server engineID")), line
 
 
+@pytest.mark.daily
 @pytest.mark.parametrize("left_in", ["system-view", "interface GigabitEthernet1/0/3"])
 def test_a_comware_console_that_was_left_in_a_view_is_led_out_of_it(factory, left_in, tmp_path, capfd):
     place, number = site(factory, tmp_path / "site"), ALL.index(COMWARE)
@@ -348,7 +348,7 @@ def key_login(directory, number, key, password, info):
 CISCOS = [number for number in range(len(ALL)) if ALL[number].startswith("cisco")]
 
 
-@pytest.mark.parametrize("number", few([*CISCOS, *range(len(MODELS))], 0, 2), ids=lambda number: ALL[number])
+@pytest.mark.parametrize("number", few([*CISCOS, *range(len(MODELS))], 2), ids=lambda number: ALL[number])
 def test_a_key_of_the_operators_logs_in_besides_the_password(factory, number, tmp_path, own_key, capfd):
     place = site(factory, tmp_path / "site")
     words = ["--switch", f"s{number}", *lines_of(factory, number, "serial"), "--user-key", f"{own_key}.pub"]
@@ -463,6 +463,7 @@ def test_routeros_with_a_password_printed_on_the_box_is_let_in_by_that(factory, 
     process.quirks(factory, {f"s{RACK}": {"printed": ""}})
 
 
+@pytest.mark.daily
 def test_routeros_whose_console_was_left_logged_in_keeps_its_factorys_user_and_that_is_said(factory, tmp_path, capfd):
     line = Line(factory, f"s{RACK}", "serial")
     for typed, then in (("", "Login:"), ("admin", "Password:"), ("", "[Y/n]:"), ("n", "password>")):
@@ -476,6 +477,7 @@ def test_routeros_whose_console_was_left_logged_in_keeps_its_factorys_user_and_t
     assert f"on s{RACK}: /user disable admin" in capfd.readouterr().out
 
 
+@pytest.mark.daily
 def test_routeros_lets_a_user_with_a_key_in_by_that_alone(factory, tmp_path, own_key, capfd):
     place = site(factory, tmp_path / "site")
     variables = yaml.safe_load((place / "group_vars/all.yml").read_text())
@@ -502,6 +504,7 @@ def test_a_line_that_routeros_refuses_ends_it_without_a_secret(factory, tmp_path
 SHELL = ALL.index(LINUX)  # the number of the Linux machine
 
 
+@pytest.mark.daily
 def test_a_linux_machines_key_logs_in_besides_its_password_and_lasts(factory, tmp_path, own_key, capfd):
     place = site(factory, tmp_path / "site")
     words = ["--switch", f"s{SHELL}", *lines_of(factory, SHELL, "telnet"), "--user-key", f"{own_key}.pub"]
@@ -515,6 +518,7 @@ def test_a_linux_machines_key_logs_in_besides_its_password_and_lasts(factory, tm
         login(place, SHELL, "root", "", info)
 
 
+@pytest.mark.daily
 def test_a_linux_machine_whose_root_has_a_password_is_let_in_by_that(factory, tmp_path, capfd, monkeypatch):
     line = Line(factory, f"s{SHELL}", "serial")
     for typed, then in (

@@ -104,6 +104,7 @@ def keys_of(terminal):
     return (terminal.rack / "known_hosts").read_text()
 
 
+@pytest.mark.daily
 @pytest.mark.slow
 def test_a_rack_that_runs_a_build_grows_by_a_switch_while_its_hosts_send(terminal):
     terminal.answer("plan", "small.yml", "-o", "build")

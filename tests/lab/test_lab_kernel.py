@@ -211,6 +211,7 @@ def test_what_was_learned_and_the_counters_are_the_kernels(fabric, kernel):
     assert set(kernel.learned("s0").values()) == {fabric.hosts[0].port}
 
 
+@pytest.mark.slow
 def test_a_line_typed_at_a_console_steers_the_kernel(tmp_path):
     fabric = make_fabric("mesh", 2, 1, model="powerconnect-5324")
     info = process.up(Order(fabric, TEMPLATES, dataplane="kernel"), tmp_path)

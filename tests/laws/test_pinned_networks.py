@@ -357,6 +357,7 @@ def test_the_load_of_each_network_is_what_its_frames_load():
     assert (summary["vlans"], summary["isolated"]) == (3, True)
 
 
+@pytest.mark.daily
 @pytest.mark.slow
 def test_plan_verify_predict_report_and_rollout_speak_of_both_networks(tmp_path, answer):
     fabric, build, other = tmp_path / "fabric.yml", tmp_path / "build", tmp_path / "other"

@@ -387,6 +387,7 @@ def plug_that_sees_our_load(lag_seconds, noise):
             thread.join()
 
 
+@pytest.mark.daily
 @pytest.mark.slow
 @pytest.mark.usefixtures("steady")
 def test_the_command_finds_the_lag_of_a_meter_by_a_real_load(monkeypatch, capsys):

@@ -80,6 +80,7 @@ def test_both_versions_and_both_witnesses_agree_with_the_build(site, answer):
     assert (status, page["findings"]) == (0, [])
 
 
+@pytest.mark.daily
 @pytest.mark.slow
 def test_a_link_that_was_shut_by_hand_is_named_by_both_ends(site, answer):
     console(site, "s0", "interface ethernet g1", "shutdown", "exit")

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from needs import PATH
+from thinned import daily
 from waiting import until
 
 pytestmark = pytest.mark.needs("snmpd", "lldpd", "ip", "snmpbulkwalk", "root")
@@ -142,6 +143,7 @@ def settled(site):
     return (status, page) if page.get("links") == 2 and page.get("hosts") == 1 else None
 
 
+@pytest.mark.slow
 def test_lldpd_and_snmpd_are_discovered_with_their_cables_and_the_host(site):
     status, page = settled(site)
     assert (status, page["switches"], page["unreached"]) == (0, 2, [])
@@ -153,7 +155,7 @@ def test_lldpd_and_snmpd_are_discovered_with_their_cables_and_the_host(site):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("user", USERS)
+@pytest.mark.parametrize("user", daily(USERS, 1))
 def test_snmpd_lets_every_kind_of_user_in(site, user):
     assert discover(site, user=user)[1]["switches"] == 2
 

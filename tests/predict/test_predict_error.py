@@ -19,6 +19,7 @@ SPEC.loader.exec_module(predict_error)
 PAGE = (ROOT / "benchmarks" / "results" / "predict-errors.md").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_a_row_of_forecasts_and_simulations_stands_in_the_page(tmp_path):
     bench = predict_error.benches(tmp_path)[0]
     cases = [predict_error.judge(bench, "is", busy, tmp_path) for busy in predict_error.BUSY]

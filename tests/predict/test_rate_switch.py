@@ -109,6 +109,7 @@ def test_a_voice_waits_as_often_as_the_link_is_away_and_no_longer():
         assert 0.95 * outage < longest <= outage
 
 
+@pytest.mark.slow
 @pytest.mark.kernel
 def test_tcp_sends_again_what_the_switch_loses_and_pause_loses_nothing():
     seconds, volume = 1.564, 50e6

@@ -143,6 +143,7 @@ def test_aggregated_links_carry_what_all_their_cables_do_and_draw_as_much(some):
     assert sum(check(seed, cut=seed % 2 == 0, survive=False, aggregated=True) > 0 for seed in some) > 1
 
 
+@pytest.mark.daily
 @pytest.mark.slow
 @pytest.mark.parametrize("some", few([range(n, n + 8) for n in range(0, 200, 8)], 0), ids=str)
 def test_and_of_all_subsets_that_survive_the_death_of_a_link(some):

@@ -14,6 +14,7 @@ from tagloom.platforms.interpreter import WRITTEN_CELLS, Interpreter
 from tagloom.records.switch_state import SwitchEditor
 from tagloom.render import parse_configuration
 from tagloom.units import LISTED_NUMBERS, parse_ranges
+from thinned import daily
 
 ROS, FASTPATH = "powerconnect-5324", "powerconnect-6248"
 NEWER = (
@@ -130,11 +131,12 @@ OPENED = {  # of a block or menu, so that what follows is read there
     "huawei-s5731-s24t4x": "interface GigabitEthernet0/0/1\n",
     "arista-7010t-48": "interface Ethernet1\n",
 }
+MORE_STORMS = ("radius-server ", "password ", 'key "', "More: <space>", "copy ", "#")
 WORDS = ["/interface bridge port ", "[find ", 'a="', "port hybrid vlan 10 tagged ", "1 to 2 ", "1-4094,", "vlan batch "]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("storm", [*STORMS, "radius-server ", "password ", 'key "', "More: <space>", "copy ", "#"])
+@pytest.mark.parametrize("storm", daily([*STORMS, *MORE_STORMS], 0, 8, 16))
 def test_a_storm_of_one_word_is_read_in_linear_time(storm):
     for text in (storm * (60_000 // len(storm)), storm * (60_000 // len(storm)) + "!\n"):
         for name, read in READERS.items():
@@ -145,7 +147,7 @@ def test_a_storm_of_one_word_is_read_in_linear_time(storm):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", OPENED)
-@pytest.mark.parametrize("word", WORDS)
+@pytest.mark.parametrize("word", daily(WORDS, 1, 5))
 def test_a_storm_of_a_familys_own_words_is_read_in_linear_time(model, word):
     for text in (word * (60_000 // len(word)), f"{word}\n" * (60_000 // len(word))):
         began = time.thread_time()

@@ -9,6 +9,7 @@ pytestmark = pytest.mark.slow
 LU = ROOT / "tests" / "data" / "npb" / "lu.S.16.matrix.csv"
 
 
+@pytest.mark.daily
 def test_figures_are_drawn_and_come_out_the_same_twice(site, answer, tmp_path):
     words = ["predict", site / "b0", "--traffic", LU, "--seconds", "10", "--settings", site / "night.json", "--figures"]
     status, page = answer(*words, tmp_path / "a")

@@ -25,7 +25,7 @@ from tagloom.rollout.trees import tree_state
 from tagloom.route import route
 from tagloom.verify import broadcasts_once, dependencies, prove_wave, verify
 from tagloom.weave import weave
-from thinned import few
+from thinned import daily, few
 
 pytestmark = pytest.mark.kernel
 
@@ -198,7 +198,7 @@ def positions(oracle, chance):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", few(range(24), 1))
-@pytest.mark.parametrize("draw", [a_wave, a_pinned_wave])
+@pytest.mark.parametrize("draw", daily([a_wave, a_pinned_wave], 1))
 def test_the_verdict_on_a_wave_is_that_of_all_its_mixtures(draw, part):
     chance = random.Random(part)
     good = bad = states = enumerated = stricter = 0

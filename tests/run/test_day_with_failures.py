@@ -65,6 +65,7 @@ def terminal(tmp_path_factory):
         yield terminal
 
 
+@pytest.mark.daily
 def test_links_that_are_off_come_on_for_a_broken_cable_and_a_rule_waits_for_the_repair(terminal, hold_fabric):
     rack, fabric, told, seen = terminal.rack, fabric_of(terminal.rack), [], []
     settings = read_snmp_settings(rack / "snmp.yml", {}, None)

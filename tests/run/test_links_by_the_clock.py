@@ -71,6 +71,7 @@ def test_a_change_by_the_clock_is_a_run_like_any_other_and_is_followed_and_taken
     assert (check["changed"], check["pending"]) == ([], False)  # the paths and VLANs of before the night
 
 
+@pytest.mark.daily
 def test_a_timetable_starts_from_the_build_that_was_applied_last(terminal):
     terminal("apply", "night")
     assert once(terminal, "day.yml", "--check") == [
@@ -98,6 +99,7 @@ def test_a_timetable_refuses_to_begin_where_a_push_is_unfinished(terminal):
     assert once(terminal, "day.yml")[-1] == "all-on: remembered; the switches hold it still"
 
 
+@pytest.mark.daily
 def test_a_remembered_list_that_the_timetable_lacks_now_is_found_by_the_journal(terminal):
     once(terminal, "night.yml")
     told = once(terminal, "day.yml")
@@ -126,6 +128,7 @@ def test_a_change_reads_each_switch_once_and_opens_sessions_only_for_lines(termi
     assert {n for n, wave in order["waves"].items() if wave["drain_seconds"]} == moves
 
 
+@pytest.mark.daily
 def test_a_wave_that_raises_links_waits_no_longer_than_until_snmp_shows_them_up(terminal):
     """Of an hour that a slow port might take, nothing is waited."""
     terminal("apply", "night")

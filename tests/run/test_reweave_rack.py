@@ -91,6 +91,7 @@ def controlled(home, hold_fabric, memory, clock, told, statuses):
         yield controller
 
 
+@pytest.mark.daily
 def test_paths_follow_a_day_of_shifting_traffic_and_no_frame_is_lost(home, hold_fabric):
     lab, told, statuses, shared = home / "lab", [], [], []
 

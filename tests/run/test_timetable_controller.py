@@ -153,6 +153,7 @@ def test_all_links_come_on_where_the_links_of_two_profiles_would_move_a_tagged_n
     assert any(line.split(": ")[-1].startswith("2 of 12") for line in words), words
 
 
+@pytest.mark.daily
 @pytest.mark.slow
 def test_jobs_have_the_links_of_all_their_profiles_until_they_end(fabric, home):
     requests = home / "requests"
@@ -186,6 +187,7 @@ def test_jobs_have_the_links_of_all_their_profiles_until_they_end(fabric, home):
     assert statuses[-1].jobs == 2
 
 
+@pytest.mark.daily
 @pytest.mark.slow
 def test_slower_links_are_told_and_come_back_to_full_speed_where_no_settings_have_just_them(fabric, home):
     def slow(name, mbps):

@@ -94,6 +94,7 @@ def test_pairs_that_no_policy_comes_near_tell_nothing_of_any_time():
     assert (eee.least[2], eee.most[2]) == pytest.approx((0.0, 10.0), abs=1e-8)
 
 
+@pytest.mark.daily
 @pytest.mark.slow
 def test_a_forecast_is_as_uncertain_as_the_policy_it_is_made_with(site, answer, tmp_path):
     lines = [f"{gap!r},{over!r}" for gap, over in measured(2, overhead_seconds, GAPS)]

@@ -26,6 +26,7 @@ def cluster():
         yield running
 
 
+@pytest.mark.daily
 @pytest.mark.slow
 def test_processes_and_single_forecasts_agree_and_a_bad_cell_costs_no_other(plan, site, answer, tmp_path):
     status, page = answer("sweep", plan, "--jobs", "2", "-o", tmp_path / "s.csv")

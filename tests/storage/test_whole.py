@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from thinned import few
+from thinned import daily, few
 
 NAMESPACE = ("unshare", "--user", "--map-root-user", "--mount")
 NEW = f"{sys.executable} -P -m tagloom.cli new ring --dims 40 -o"
@@ -79,7 +79,7 @@ def test_a_file_that_is_a_mount_of_its_own_and_read_only_is_told_and_stays_as_it
 
 @pytest.mark.slow
 @pytest.mark.needs("mount namespaces")
-@pytest.mark.parametrize("options", ["size=128k", "ro"], ids=["full", "read-only"])
+@pytest.mark.parametrize("options", daily(["size=128k", "ro"], 0), ids=["full", "read-only"])
 @pytest.mark.parametrize(
     ("command", "file"),
     [

@@ -90,6 +90,7 @@ def known_hosts(terminal):
     return (terminal.rack / "known_hosts").read_text().splitlines()
 
 
+@pytest.mark.daily
 def test_a_box_from_the_factory_takes_the_place_of_a_dead_switch_and_nobody_else_is_cut_off(terminal):
     whole, keys = held(terminal), known_hosts(terminal)
     process.fault(terminal.rack, "s1", "factory")
@@ -141,6 +142,7 @@ def long_password(terminal, name, model):
         (terminal.rack / "host_vars" / f"{name}.yml").write_text("ansible_password: first-day-9\n")
 
 
+@pytest.mark.daily
 @pytest.mark.parametrize("model", few(KINS, 0))
 def test_a_new_box_of_any_command_line_takes_the_place_of_a_dead_one(model, tmp_path):
     terminal = Terminal(tmp_path)
@@ -192,6 +194,7 @@ OF_ADDRESS = {  # which words the families have for an address in the management
 }
 
 
+@pytest.mark.daily
 @pytest.mark.parametrize("model", few(["powerconnect-5324", *KINS], 0))
 def test_a_switch_at_the_end_of_the_management_vlan_is_replaced_over_its_one_link(model, tmp_path):
     """Its console says how it is reached; of its ports that one alone carries anything until it holds what it must."""

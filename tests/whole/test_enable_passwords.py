@@ -60,6 +60,7 @@ def check(terminal, *words, expect=0, **environment):
     return done.stdout
 
 
+@pytest.mark.daily
 def test_a_vault_of_each_models_group_gives_its_password(terminal):
     vault = VaultLib([("default", VaultSecret(VAULT_SECRET.encode()))])
     for group, password in PASSWORDS.items():

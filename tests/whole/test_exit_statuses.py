@@ -9,6 +9,7 @@ from command_line.terminal import Terminal
 from tagloom.apply.playbook import ansible_environment
 from tagloom.lab import process
 from tagloom.share import share_directory
+from thinned import daily
 
 pytestmark = pytest.mark.slow
 
@@ -46,13 +47,17 @@ COMMANDS = {
     "a rollback of another build": ((*PUSHED, ("apply", "other")), "rollback b", BAD_INPUT, None),
     "a rollback of nothing": ((), "rollback", NO, False),
 }
-# Much like others: left to `make test-long`.
-OTHERS = {
-    "that is allowed",
-    "pausing is allowed",
-    "drift in the way of a rollout",
-    "pausing for the rollback is allowed",
-    "a rollback of another build",
+# One of each answer: a first push, none, another build, refusals by what is found, by input and by a switch, rollbacks.
+EVERY_TIME = {
+    "a first push finds a hitless way",
+    "a port is set otherwise",
+    "a file is not there",
+    "nothing is to change",
+    "a rollout that pauses hosts",
+    "drift",
+    "a switch is unreachable",
+    "a rollback of a push at once",
+    "a rollback of a change",
 }
 
 
@@ -85,7 +90,7 @@ def prepare(terminal, steps):
             terminal(word, *more)
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, marks=[pytest.mark.long] * (case in OTHERS)) for case in COMMANDS])
+@pytest.mark.parametrize("case", daily(COMMANDS, *(n for n, case in enumerate(COMMANDS) if case in EVERY_TIME)))
 def test_a_preview_ends_as_the_command_would(case, terminal):
     steps, command, status, pending = COMMANDS[case]
     prepare(terminal, steps)
@@ -148,6 +153,7 @@ def test_a_play_looks_and_ends_as_it_would_push(terminal):
 MONITORS = (("status",), ("repair", "--check"), ("observe", "--against", "b", "--once"))
 
 
+@pytest.mark.daily
 def test_monitors_end_with_1_where_something_is_wrong(terminal):
     terminal("apply", "b")
     for words in MONITORS:
@@ -159,6 +165,7 @@ def test_monitors_end_with_1_where_something_is_wrong(terminal):
     terminal("repair", "--check", expect=NO)  # all pairs work again, and the cable is still dead
 
 
+@pytest.mark.daily
 def test_a_build_with_a_switch_that_is_down_names_the_commands_that_lead_there_and_back(terminal):
     terminal("apply", "b", "--allow", "interrupt")
     more = "switches: {s2: {state: down}}\nhosts: {more: {switch: s0, port: g20}}\n"

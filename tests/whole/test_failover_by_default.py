@@ -36,6 +36,7 @@ def lost(terminal):
     return terminal.answer("lab", "ping", expect=None)["lost"]
 
 
+@pytest.mark.daily
 @pytest.mark.slow
 def test_rollouts_lead_between_builds_with_and_without_detours_and_back(terminal):
     for name, more in (("b", ("--off", "s0:g2")), ("c", ("--protect", "none"))):

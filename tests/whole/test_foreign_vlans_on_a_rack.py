@@ -75,6 +75,7 @@ def test_a_vlan_of_others_on_a_tree_is_left_as_it_is_and_no_wave_begins_once_it_
     assert process.configurations(terminal.rack) == running
 
 
+@pytest.mark.daily
 def test_a_link_that_a_vlan_of_others_needs_is_shut_only_where_that_is_allowed(terminal):
     chain = {"s0": vlan_10(2), "s1": vlan_10(1), "s2": vlan_10()}
     type_lines(terminal, chain)
@@ -117,6 +118,7 @@ def joined(terminal):
     return {(a, b) for a, each in sent.items() for b in each.delivered_to}
 
 
+@pytest.mark.daily
 def test_a_vlan_of_others_on_a_loop_is_pruned_first_where_that_is_allowed(terminal):
     type_lines(terminal, dict.fromkeys(NAMES, vlan_10(1, 2)))
     before, first = process.configurations(terminal.rack), joined(terminal)
@@ -197,6 +199,7 @@ def with_a_switch_outside(terminal):
     return Dataplane(whole, {**states(terminal), "x": factory_state(platforms.of(whole.switches[there]))})
 
 
+@pytest.mark.daily
 def test_spanning_tree_stays_on_where_others_are_cabled_if_the_plan_says_so(terminal):
     terminal("plan", "f.yml", "--foreign", "spanning-tree", "-o", "outside")
     assert not with_a_switch_outside(terminal).broadcast("far").storm

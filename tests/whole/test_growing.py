@@ -92,6 +92,7 @@ def test_a_switch_is_removed_by_applying_the_old_build(terminal):
     assert terminal.answer("lab", "ping")["lost"] == 0
 
 
+@pytest.mark.daily
 def test_a_switch_that_goes_is_kept_by_rollback_of_a_push_that_broke_off_in_its_first_wave(terminal):
     """Found by the story of seed 62: the switch that goes is read by nobody, and is in both fabrics so far."""
     terminal.answer("apply", "new")
@@ -217,6 +218,7 @@ def test_a_ring_of_others_that_the_ports_of_a_switch_that_goes_would_lead_into_i
     assert states(terminal) == running
 
 
+@pytest.mark.daily
 def test_names_that_nothing_is_sent_for_are_written_down_so_that_what_comes_next_knows_them(terminal):
     """Found by the story of seed 196: a host of another name, then of another address, was taken for another one."""
     fabric = read_fabric(terminal.home / "old.yml")

@@ -64,6 +64,7 @@ def nothing_lost(terminal):
     assert report["lines"] > 20
 
 
+@pytest.mark.daily
 def test_it_grows_under_traffic_and_goes_on_where_a_switch_stopped_in_the_middle(terminal):
     process.quirks(terminal.rack, {"n": {"reject_line": "spanning-tree mode none"}})
     process.traffic(terminal.rack, "start")

@@ -51,6 +51,7 @@ def unreached(terminal):
     return process.traffic(terminal.rack, "report")["unreached"]["frames"]
 
 
+@pytest.mark.daily
 def test_a_switch_comes_over_its_one_link_of_the_management_vlan_and_goes_again_under_traffic(terminal):
     (finding,) = terminal.answer("apply", "at-once", expect=2)["findings"]
     assert (finding["where"], "state: down" in finding["expected"]) == ("management", True)

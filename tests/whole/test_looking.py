@@ -102,6 +102,7 @@ def test_what_was_applied_is_found_after_its_directory_was_lost(terminal, lost):
         copy.rename(build)
 
 
+@pytest.mark.daily
 def test_a_path_is_that_of_what_runs_unless_a_build_is_named(terminal):
     wanted = terminal.answer("path", "h0", "h1", "--build", "b")
     assert terminal.answer("path", "h0", "h1") == wanted
@@ -267,6 +268,7 @@ def test_a_run_that_cannot_see_the_fabric_or_read_the_journal_is_blind_until_it_
     assert running.returncode == 0
 
 
+@pytest.mark.daily
 def test_what_tagloom_run_does_is_told_while_it_is_at_work(terminal):
     (terminal.home / "day.yml").write_text('- {when: "0 7 * * *", settings: all-on}\n')
     words = ["run", "day.yml", "--no-watch", "--every", "1h"]
@@ -331,6 +333,7 @@ def test_backups_are_dated_private_and_without_secrets_and_say_what_changed(term
     assert later["backup"] != page["backup"]
 
 
+@pytest.mark.daily
 def test_backups_in_git_are_committed_where_a_switch_changed(terminal):
     def commits():
         words = ["git", "log", "--reverse", "--format=%an: %s"]
@@ -351,6 +354,7 @@ def test_backups_in_git_are_committed_where_a_switch_changed(terminal):
     assert kept(terminal.home / "kept") == {n: scrub(t) for n, t in running_configurations(terminal).items()}
 
 
+@pytest.mark.daily
 def test_tagloom_run_keeps_a_backup_a_day_and_tries_again_after_an_hour_where_it_kept_none(terminal):
     (terminal.home / "day.yml").write_text('backup: daily\nrules: [{when: "0 7 * * *", settings: all-on}]\n')
     shutil.rmtree(terminal.rack / "backups", ignore_errors=True)

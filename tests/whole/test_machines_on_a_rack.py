@@ -22,6 +22,7 @@ hosts:
 MACHINE = "52:54:00:00:00:07"
 
 
+@pytest.mark.daily
 def test_a_machine_that_starts_and_then_migrates_is_followed(tmp_path):
     terminal = Terminal(tmp_path)
     (tmp_path / "f.yml").write_text(FABRIC)

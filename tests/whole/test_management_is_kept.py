@@ -30,7 +30,14 @@ def shown_by(terminal, *words):
     return done.returncode, " ".join(done.stdout.split())
 
 
-@pytest.mark.parametrize("more", [(), ("--allow", "interrupt"), ("--check",)], ids=["hitless", "at once", "check"])
+@pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param((), marks=pytest.mark.daily, id="hitless"),
+        pytest.param(("--allow", "interrupt"), id="at once"),
+        pytest.param(("--check",), marks=pytest.mark.daily, id="check"),
+    ],
+)
 def test_a_switch_without_another_cable_is_named_and_nothing_is_sent(terminal, more):
     before = process.configurations(terminal.rack)
     status, shown = shown_by(terminal, "apply", "b", *more)

@@ -82,6 +82,7 @@ def test_check_then_push_then_nothing_left_to_do(terminal):
     assert process.configurations(terminal.rack, startup=True) == process.configurations(terminal.rack)
 
 
+@pytest.mark.daily
 @pytest.mark.slow
 def test_a_running_fabric_is_led_to_another_build_by_a_rollout(terminal):
     terminal("apply", "b", *FIRST)
@@ -97,6 +98,7 @@ def test_a_running_fabric_is_led_to_another_build_by_a_rollout(terminal):
     assert terminal.answer("apply", "off")["unchanged"] == ALL
 
 
+@pytest.mark.slow
 def test_a_build_that_would_reuse_ids_of_a_running_fabric_is_refused(terminal):
     terminal("apply", "b", *FIRST)
     terminal("plan", "f.yml", "-o", "clash", "--off", "s0:g1", "s0:g3", "--routing", "tree", "--from-scratch")
@@ -106,6 +108,7 @@ def test_a_build_that_would_reuse_ids_of_a_running_fabric_is_refused(terminal):
     assert terminal.answer("apply", "b")["unchanged"] == ALL
 
 
+@pytest.mark.slow
 def test_a_slip_of_the_hand_is_shown_and_mended(terminal):
     terminal("apply", "b", *FIRST)
     process.restore(terminal.rack)  # all switches back at the factory: the grossest slip
@@ -113,6 +116,7 @@ def test_a_slip_of_the_hand_is_shown_and_mended(terminal):
     assert terminal.answer("lab", "ping")["reached"] == 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("quirk", "where", "logged_in"),
     few(

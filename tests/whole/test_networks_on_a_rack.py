@@ -68,6 +68,7 @@ def in_storage(terminal):
     return [name for name in tagged if plane.unicast(name, "h1").delivered_to == {"h1": 1}]
 
 
+@pytest.mark.daily
 def test_ports_leave_a_tagged_network_and_others_join_it_and_all_goes_back(trunks):
     trunks.answer("apply", "one", "--allow", "interrupt")
     assert in_storage(trunks) == ["h0@storage"]

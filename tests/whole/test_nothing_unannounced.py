@@ -67,6 +67,7 @@ def test_a_first_push_finds_its_hitless_way_and_a_rollback_announces_the_way_bac
     assert process.configurations(terminal.rack) == before
 
 
+@pytest.mark.daily
 def test_where_no_hitless_way_is_known_a_first_push_says_why_and_needs_to_be_allowed(terminal):
     before = process.configurations(terminal.rack)
     settings = terminal.rack / "snmp.yml"
@@ -168,6 +169,7 @@ def test_ansible_alone_sends_a_build_only_where_an_interrupt_is_allowed(terminal
     assert terminal.answer("lab", "ping")["lost"] == 0
 
 
+@pytest.mark.daily
 def test_the_way_back_from_a_first_push_is_named_and_leads_to_spanning_tree(terminal):
     terminal("apply", "b", "--allow", "interrupt")
     page = terminal.answer("rollback", expect=1)
@@ -180,6 +182,7 @@ def test_the_way_back_from_a_first_push_is_named_and_leads_to_spanning_tree(term
     assert all("no spanning-tree" not in text for text in process.configurations(terminal.rack).values())
 
 
+@pytest.mark.daily
 def test_a_preview_outside_the_maintenance_windows_shows_the_change_and_ends_as_the_push_would(terminal):
     (terminal.rack / "windows.yml").write_text('windows:\n- {when: "0 0 29 2 *", hours: 0.01}\n')
     try:

@@ -14,6 +14,7 @@ shape: {family: complete, dims: [4], hosts: 1}
 PAIRS = 4 * 3
 
 
+@pytest.mark.daily
 def test_pairs_are_led_round_any_pulled_cable_by_entries_that_the_plan_knows(tmp_path):
     terminal = Terminal(tmp_path)
     (terminal.home / "f.yml").write_text(FABRIC)

@@ -75,6 +75,7 @@ def drawn(terminal, *words, expect=0):
     return {what.strip(): tuple(map(int, at)) for what, *at in re.findall(r"([a-z][a-z ]+?) +\S* *(\d+)/(\d+)", said)}
 
 
+@pytest.mark.daily
 def test_bars_and_logs_of_a_change_reach_their_ends(terminal):
     assert logged(terminal, "apply", "other")["pushes"] in {"9 of 9", "8 of 8", "7 of 7", "6 of 6"}
     ends = drawn(terminal, "rollback")

@@ -72,6 +72,7 @@ def test_pairs_that_a_pulled_cable_cut_off_are_restored_and_go_home_when_it_is_b
     assert terminal.answer("apply", "b")["changed"] == []
 
 
+@pytest.mark.daily
 @pytest.mark.slow
 def test_a_repair_waits_for_as_long_as_hold_has_it_by_the_switches_own_clocks(terminal):
     process.fault(terminal.rack, "s0", "cable", port="g2")
@@ -131,6 +132,7 @@ def test_a_detour_that_was_installed_beforehand_takes_one_wave_of_pvids(terminal
     assert terminal.answer("apply", "guarded")["changed"] == []
 
 
+@pytest.mark.daily
 @pytest.mark.slow
 def test_a_detour_beside_renamed_vlans_takes_one_wave_of_pvids_and_goes_home(tmp_path):
     terminal = Terminal(tmp_path)
@@ -455,6 +457,7 @@ HEARING = {
 }  # fmt: skip
 
 
+@pytest.mark.daily
 @pytest.mark.slow
 @pytest.mark.usefixtures("guarded")  # applied before the daemon begins, which is not told of detours
 @pytest.mark.parametrize("daemon", [HEARING], indirect=True)

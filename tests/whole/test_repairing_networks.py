@@ -14,6 +14,7 @@ networks: {compute: [h0, h2, h4], storage: [h1, h3, h5, h7]}
 PAIRS = 3 * 2 + 4 * 3  # h6 is alone in `default`, at s3
 
 
+@pytest.mark.daily
 def test_pairs_of_each_network_are_restored_after_a_pulled_cable_and_go_home(terminal):
     process.fault(terminal.rack, "s0", "cable", port="g2")
     reached, crossed = terminal.heard(expect=1)

@@ -14,6 +14,7 @@ networks: {compute: [h0, h2, h4, h6], storage: {hosts: [h1, h3], tagged: [h0, h4
 PAIRS = 4 * 3 + 5 * 4
 
 
+@pytest.mark.daily
 def test_pairs_are_restored_after_a_pulled_cable_and_go_home(terminal):
     """The cable carries no network that ports carry tagged: those keep their tree."""
     process.fault(terminal.rack, "s0", "cable", port="g4")

@@ -108,6 +108,7 @@ def test_they_are_shown_sent_read_back_and_a_second_apply_finds_nothing_to_do(te
     assert process.configurations(terminal.rack) == held
 
 
+@pytest.mark.daily
 def test_what_a_hand_takes_away_is_seen_and_comes_back(terminal):
     terminal("apply", "b")
     terminal.type("s1", "no sntp server 192.0.2.7")
@@ -148,6 +149,7 @@ def test_a_line_that_a_switch_takes_and_does_not_do_is_told_and_not_saved(termin
     assert terminal.answer("apply", "b")["changed"] == []
 
 
+@pytest.mark.daily
 def test_a_secret_that_nobody_says_or_that_is_two_lines_sends_nothing(terminal):
     before = process.configurations(terminal.rack)
     for value in (None, "a\nshutdown", "a level 15"):
@@ -159,6 +161,7 @@ def test_a_secret_that_nobody_says_or_that_is_two_lines_sends_nothing(terminal):
     write_secrets(terminal)
 
 
+@pytest.mark.daily
 def test_a_push_that_fails_holds_them_back_until_it_is_resumed(terminal):
     terminal("plan", "f.yml", "--routing", "tree", "--previous", "plain", "-o", "tree", "--protect", "none")
     process.quirks(terminal.rack, {"s1": {"reject_line": "^vlan 1"}})
@@ -173,6 +176,7 @@ def test_a_push_that_fails_holds_them_back_until_it_is_resumed(terminal):
     assert terminal.answer("apply", "tree")["changed"] == []
 
 
+@pytest.mark.daily
 def test_a_rollback_says_which_lines_it_leaves_and_is_refused_where_they_alone_went_out(terminal):
     terminal("apply", "b")
     (terminal.home / "templates/site/all.j2").write_text(SITE + "exit\nlogging 192.0.2.77\n")
