@@ -59,7 +59,7 @@ def test_every_stage_and_the_total_are_listed_with_seconds(ci, tmp_path):
     assert list(tmp_path.glob("tmp.*")) == [], "it leaves no file behind"
 
 
-@pytest.mark.parametrize(("failing", "never"), [("docs", "test"), ("dataplane", "test-long")])
+@pytest.mark.parametrize(("failing", "never"), [("docs", "test"), ("test-slow", "dataplane")])
 def test_a_stage_that_fails_ends_the_run_with_its_status_and_the_tables(ci, failing, never):
     done = ci(failing=failing)
     assert done.returncode == 7

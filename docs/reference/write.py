@@ -37,6 +37,7 @@ ANSWERED = [
     "init rack --switches 4",
     "paths",
     "docs vault",
+    "explain storm",
     "new torus --dims 4 4 --parallel 2 -o fabric.yml",
     "plan fabric.yml -o build",
     "verify build",

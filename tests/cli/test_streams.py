@@ -53,6 +53,7 @@ COMMANDS = {
     "confirm": 2,
     "demo --help": 0,
     "docs": 0,
+    "explain": 0,
     "docs index": 0,
     "hosts": 2,
     "import missing": 2,

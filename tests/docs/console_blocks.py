@@ -46,7 +46,7 @@ VOLATILE = [
 ]
 TARGETS = {"make demo": ["tagloom", "demo"]}  # what runs a command and nothing else
 SETTING = re.compile(r"export (\w+)=(\S+)")
-SHELL = re.compile(r"^\w+=|\$|[|&>]")  # what only a shell understands
+SHELL = re.compile(r"^\w+=|\$|[|&>]|\*\.")  # what only a shell understands
 PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 
 

@@ -1,10 +1,11 @@
-"""Answer tagloom docs: show or search the pages that explain tagloom, where no network and no checkout is."""
+"""Answer tagloom docs and explain: show or search the pages that explain tagloom; no network is needed, no checkout."""
 
 from __future__ import annotations
 
 import difflib
 import io
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tagloom.cli.screen import GOOD
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 WIDTH = 80
 MOST_PAGES = 15  # that a search lists; -v lists all
+CHECKS = "checks"  # the page with a section for each check
+_SECTION = re.compile(r"^## (.+)\n\nWords: (.+)\n", re.MULTILINE)
 PICTURE = re.compile(r"!\[([^\]]*)\]\([^)]*\)")
 LINK = re.compile(r"\[([^\]]*)\]\((?:[\w./-]*/)?([\w-]+)\.md(?:#[\w-]*)?\)")
 
@@ -138,8 +141,55 @@ def _search(args: argparse.Namespace, screen: Screen, known: dict[str, Path]) ->
     return GOOD
 
 
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What is said of one check: its heading, the words that name it, its text as Markdown."""
+
+    heading: str
+    words: tuple[str, ...]
+    text: str
+
+
+def sections_of(page: str) -> list[Section]:
+    r"""Return the sections of the page of checks, in their order.
+
+    >>> sections_of("# All\n\n## No storm\n\nWords: `storm`, `storm_free`\n\nOne copy each.\n")
+    [Section(heading='No storm', words=('storm', 'storm_free'), text='One copy each.')]
+    """
+    found = list(_SECTION.finditer(page))
+    ends = [each.start() for each in found[1:]] + [len(page)]
+    return [
+        Section(each[1], tuple(each[2].replace("`", "").split(", ")), page[each.end() : end].strip())
+        for each, end in zip(found, ends, strict=True)
+    ]
+
+
+def _explain(args: argparse.Namespace, screen: Screen) -> int:
+    known = sections_of(pages()[CHECKS].read_text("utf-8"))
+    if not args.words:
+        width = max(len(each.words[0]) for each in known)
+        screen.say(*(f"{each.words[0]:<{width}}  {each.heading}" for each in known))
+        screen.say(f"next      tagloom explain {known[0].words[0]}")
+        screen.answer({"checks": {each.words[0]: each.heading for each in known}})
+        return GOOD
+    sought = " ".join(args.words).casefold()
+    found = [each for each in known if sought in (*each.words, each.heading.casefold())]
+    if not found:
+        names = [word for each in known for word in each.words]
+        near = difflib.get_close_matches(sought, names, 3) or [each.words[0] for each in known]
+        raise InputError([Finding("word", f"a check: {', '.join(near)}", repr(" ".join(args.words)))])
+    (section,) = found
+    screen.say(section.heading, "", *rendered(section.text).splitlines())
+    screen.answer({"check": section.words[0], "words": section.words, "text": section.text})
+    return GOOD
+
+
 def add(commands: Commands) -> None:
-    """Add this command to the parser."""
+    """Add these commands to the parser."""
+    explain = commands.add("explain", _explain, "what a check means, how it fails, and what to do")
+    explain.add_argument(
+        "words", nargs="*", metavar="WORD", help="a check, or a key of verify --json (default: list the checks)"
+    )
     docs = commands.add("docs", _docs, "show, list or search the pages of the documentation; needs no network")
     docs.add_argument(
         "words",

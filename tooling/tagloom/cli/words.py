@@ -74,6 +74,7 @@ EXAMPLES = {
     "lab down": "tagloom lab down",
     "demo": "tagloom demo",
     "docs": "tagloom docs routing",
+    "explain": "tagloom explain storm",
     "completion": "tagloom completion bash > ~/.local/share/bash-completion/completions/tagloom",
 }
 
@@ -116,6 +117,7 @@ PAGES = {
     "demo": "tutorial.md",
     "lab": "tutorial.md",
     "docs": "index.md",
+    "explain": "checks.md",
     "completion": "commands.md",
     "schema": "reference/fabric-keys.md",
 }
@@ -127,7 +129,7 @@ SECTIONS = {
     "save power": "regulate timetable run",
     "look": "observe discover adopt import hosts record",
     "study": "predict report measure eee fit sweep score export",
-    "learn": "demo lab docs paths",
+    "learn": "demo lab docs explain paths",
     "shell and editor": "completion schema",
 }
 
