@@ -113,6 +113,15 @@ def flood(data):
     return lambda wire: wire.flood(data)
 
 
+HEAD, END = b"!Current Configuration:\r\nconfigure\r\n", b"\r\nexit\r\ns0#"  # of what a switch shows
+
+
+def whole(line):
+    """Return the configuration that a line stands in; "" = that of the honest switch."""
+    inner = f"configure\n{line}" if line else "\nhostname s0"
+    return f"!Current Configuration:\n{inner}\nexit"
+
+
 def answer(data):
     return lambda wire: wire.answer(data)
 
@@ -126,7 +135,7 @@ def logging(between, times):
 
     async def act(wire):
         words = b"name xy" if not left else b"name x"[: 2 + left.pop() % 4] + between + LOG + b"y"
-        await wire.answer(b"vlan 7\r\n" + words + PROMPT)
+        await wire.answer(HEAD + words + END)
 
     return act
 
@@ -203,10 +212,10 @@ def one_page(pager):
     """Show half of an answer, and the rest behind a blank."""
 
     async def act(wire):
-        await wire.answer(b"vlan 7\r\n" + pager)
+        await wire.answer(HEAD + pager)
         while b" " not in await wire.process.stdin.read(4096):
             pass
-        await wire.say(b"\r        \rname x" + PROMPT)
+        await wire.say(b"\r        \rname x" + END)
 
     return act
 
@@ -311,17 +320,19 @@ MODES = {
         lambda wire: echo_and(wire, wire.flood(b"Model 5324 ")), at="show system", do=identify, says=TOO_LONG
     ),
     "lines that begin like the prompt": Mode(
-        answer(b"banner\r\ns0#is mine\r\ns0(config)# too\r\nend" + PROMPT),
-        reads="banner\ns0#is mine\ns0(config)# too\nend",
+        answer(HEAD + b"banner\r\ns0#is mine\r\ns0(config)# too\r\nend" + END),
+        reads=whole("banner\ns0#is mine\ns0(config)# too\nend"),
     ),
-    "an answer byte by byte": Mode(lambda wire: wire.bytewise(b"vlan 7\r\nname x" + PROMPT), reads="vlan 7\nname x"),
+    "an answer byte by byte": Mode(lambda wire: wire.bytewise(HEAD + b"name x" + END), reads=whole("name x")),
     "sequences cut in two": Mode(
-        lambda wire: wire.bytewise(b"!a\x1b[1;31mb\x1b]0;title\x07c\x1b]2;x\x1b\\d\xc2\x9b0me\x1b=f\0g" + PROMPT),
-        reads="!abcdefg",
+        lambda wire: wire.bytewise(HEAD + b"a\x1b[1;31mb\x1b]0;title\x07c\x1b]2;x\x1b\\d\xc2\x9b0me\x1b=f\0g" + END),
+        reads=whole("abcdefg"),
     ),
     **{
         f"{said or 'nothing'!r} for a configuration": Mode(
-            answer(said.encode() + PROMPT), says=f"no whole configuration: {said or 'an empty answer'}", model=model
+            answer(said.encode() + PROMPT),
+            says=f"no whole configuration, which has .*: {said or 'an empty answer'}",
+            model=model,
         )
         for model, said in (
             ("powerconnect-6224", ""),
@@ -333,37 +344,36 @@ MODES = {
         )
     },
     "a banner with the prompt": Mode(
-        answer(b"vlan 7\r\nbanner x\r\ns0#\r\nvlan 8" + PROMPT), says="one of its lines is like the prompt"
+        answer(HEAD + b"banner x\r\nexit\r\ns0#\r\nvlan 8" + PROMPT), says="one of its lines is like the prompt"
     ),
-    "a log line that breaks the first answer": Mode(logging(b"\r\n", 1), reads="vlan 7\nname xy"),
-    "a log line inside a line of the first answer": Mode(logging(b"", 1), reads="vlan 7\nname xy"),
+    "a log line that breaks the first answer": Mode(logging(b"\r\n", 1), reads=whole("name xy")),
+    "a log line inside a line of the first answer": Mode(logging(b"", 1), reads=whole("name xy")),
     "log lines that break every answer": Mode(logging(b"\r\n", 9), says="log lines break each of 5 readings"),
     "sequences that are none": Mode(
-        answer(b"!a\x1b\x1b[\x07\xe2\x80\xae\xc2\x85b\xff" + PROMPT), reads="!a\\x1b\\x1b[\\x07\\u202e\\x85b\ufffd"
+        answer(HEAD + b"a\x1b\x1b[\x07\xe2\x80\xae\xc2\x85b\xff" + END),
+        reads=whole("a\\x1b\\x1b[\\x07\\u202e\\x85b\ufffd"),
     ),
     "log lines in the answer": Mode(
-        answer(
-            b"vlan 7\r\n01-Jan-2026 01:02:03 :%LINK-W-Down:  g1\r\nname x" + PROMPT + b" 01-Jan-2026 01:02:03 %X: y\r\n"
-        ),
-        reads="vlan 7\nname x",
+        answer(HEAD + b"01-Jan-2026 01:02:03 :%LINK-W-Down:  g1\r\nname x" + END + b" 01-Jan-2026 01:02:03 %X: y\r\n"),
+        reads=whole("name x"),
     ),
-    "goes on after the exit": Mode(say_more_after_exit, at="exit", reads="hostname s0\nexit"),
+    "goes on after the exit": Mode(say_more_after_exit, at="exit", reads=whole("")),
     **{
         f"a log line of {family} in the answer and behind the prompt": Mode(
-            answer(b"vlan 7\r\n" + log + b"\r\nname x" + PROMPT + log + b"\r\n"), reads="vlan 7\nname x"
+            answer(HEAD + log + b"\r\nname x" + END + log + b"\r\n"), reads=whole("name x")
         )
         for family, log in LOGS.items()
     },
     **{
         f"a log line of {family} behind the first prompt": Mode(
-            answer(b"\r\ns0>\r\n" + log + b"\r\n"), at="(?:)", reads="hostname s0\nexit"
+            answer(b"\r\ns0>\r\n" + log + b"\r\n"), at="(?:)", reads=whole("")
         )
         for family, log in LOGS.items()
     },
     **{
         f"a log line of {family} in the echo": Mode(
-            lambda wire, log=log: wire.say(b"show run\r\n" + log + b"\r\nning-config\r\nvlan 7" + PROMPT),
-            reads="vlan 7",
+            lambda wire, log=log: wire.say(b"show run\r\n" + log + b"\r\nning-config\r\n" + HEAD + b"name x" + END),
+            reads=whole("name x"),
         )
         for family, log in LOGS.items()
     },
@@ -371,7 +381,7 @@ MODES = {
         answer(b"\r\na-name-of-more-than-(config)#"), at="hostname .*", do=rename, reads="renamed"
     ),
     **{
-        f"a pager {pager.decode()}": Mode(one_page(pager), reads="vlan 7\n\n        \nname x", hurries=True)
+        f"a pager {pager.decode()}": Mode(one_page(pager), reads=whole("\n        \nname x"), hurries=True)
         for pager in (b"-- more --", b"--More-- (12%)")
     },
     # questions that nobody foresaw
@@ -523,9 +533,31 @@ MODES["mikrotik-crs326-24g-2s: a log line that breaks the first answer"] = Mode(
     model="mikrotik-crs326-24g-2s",
     reads="# 2026-11-29 01:02:03 by RouterOS 7.18\n/interface bridge add name=x",
 )
+for rows, missing in {
+    b"": "at the beginning",
+    b"# a note\r\n/ip dns set servers=192.0.2.1": "at the beginning",
+    b'# 2026-11-29 01:02:03 by RouterOS 7.18\r\n#error exporting "/interface/bridge/port" (timeout)': "more than",
+    b"# nov/29/2026 01:02:03 by RouterOS 6.48\r\n#error exporting /interface bridge vlan": "more than",
+    b"# 2026-11-29 01:02:03 by RouterOS 7.18\r\n#interrupted": "more than `#interrupted`",
+}.items():
+    MODES[f"mikrotik-crs326-24g-2s: {rows.decode() or 'nothing'} for an export"] = Mode(
+        lambda wire, rows=rows: wire.say(f"{wire.line}\r\n".encode() + rows + b"\r\n[lab@s0] > "),
+        at="/export terse",
+        model="mikrotik-crs326-24g-2s",
+        says="no export" if not rows else f"no whole configuration, which has .*{missing}",
+    )
+MODES["mikrotik-crs326-24g-2s: an export without a menu of buttons"] = Mode(
+    lambda wire: wire.say(
+        f"{wire.line}\r\n".encode()
+        + b'# 2026-11-29 01:02:03 by RouterOS 7.18\r\n#error exporting "/system/routerboard/mode-button"\r\n[lab@s0] > '
+    ),
+    at="/export terse",
+    model="mikrotik-crs326-24g-2s",
+    reads='# 2026-11-29 01:02:03 by RouterOS 7.18\n#error exporting "/system/routerboard/mode-button"',
+)
 for asks, why in {"questions alone": "", "two questions": "SSH asks 2 questions; tagloom answers one"}.items():
     MODES |= {
-        f"SSH: {asks}": Mode(None, at="", ssh=asks, reads="" if why else "hostname s0\nexit", says=why),
+        f"SSH: {asks}": Mode(None, at="", ssh=asks, reads="" if why else whole(""), says=why),
         f"SSH: {asks}, where the console asks": Mode(
             *(None, "", read, why, "powerconnect-5324", asks), reads="" if why else "hostname s0"
         ),
@@ -635,7 +667,7 @@ def test_an_attack_is_its_switchs_own_error(attacked, name):
 @pytest.mark.slow
 def test_the_switch_beside_them_is_served(attacked):
     text, vlans = attacked["honest"]
-    assert text == "hostname s0\nexit\n"
+    assert text == whole("") + "\n"
     assert 100 in vlans
 
 

@@ -3,6 +3,8 @@
 import pytest
 
 from tagloom.platforms import load
+from tagloom.platforms.configuration_texts import what_is_missing
+from tagloom.platforms.grammar import Grammar
 from tagloom.platforms.harmless import harmless
 from tagloom.render import read_text
 
@@ -54,6 +56,31 @@ BENIGN = {  # by family and place
     ],
     ("huawei", "interface"): ["trust dscp", "multicast-suppression 5", "undo traffic-policy office inbound"],
 }
+DEFAULTS = """
+Default settings:
+Service tag: 1J2K3L4
+
+SW version 2.0.1.4 (date 01-Aug-2010 time 17:00:12)
+
+Gigabit Ethernet Ports
+=============================
+no shutdown
+speed 1000
+duplex full
+negotiation
+flow-control off
+mdix auto
+no back-pressure
+
+interface vlan 1
+interface port-channel 1 - 8
+
+spanning-tree
+spanning-tree mode STP
+
+qos basic
+qos trust cos
+"""  # what a PowerConnect 3548 prints behind its configuration
 OTHERS = {  # more of them, as configurations print them
     "ros": ["spanning-tree mst 0 priority 4096", "no cbd enable", "ip redirects", "pnp discovery timeout 60"],
     "sg300": ["encrypted snmp-server user ops tagloom v3 auth sha x", "spanning-tree mst configuration"],
@@ -338,3 +365,20 @@ def test_a_vlan_behind_bgp_that_the_switch_lacks_is_a_finding_unless_a_line_of_a
     alone, *others = (read_text(load("arista-7050tx-64"), text, "s0", [1]) for text in texts)
     assert ["'vlan 7'" in found.actual for found in alone.findings] == [True]
     assert [(other.findings, other.unknown_lines) for other in others] == [((), ()), ((), ())]
+
+
+@pytest.mark.parametrize("said", ["no spanning-tree\n", "Empty configuration\n", ""])
+def test_what_a_switch_prints_of_its_defaults_behind_a_configuration_is_none_of_it(said):
+    model = load("powerconnect-5324")
+    bare = read_text(model, said.replace("Empty configuration", ""), "s", [1, 2])
+    found = read_text(model, said + DEFAULTS, "s", [1, 2])
+    assert (found.findings, found.unknown_lines, found.refused) == ((), (), ())
+    assert found.state == bare.state
+    assert not what_is_missing(said + DEFAULTS, Grammar.of(model))
+
+
+@pytest.mark.parametrize("more", ["switchport mode trunk", "hostname s0", "no spanning-tree", "Empty configuration"])
+def test_lines_behind_those_defaults_are_read(more):
+    found = read_text(load("powerconnect-5324"), f"{DEFAULTS}{more}\n", "s", [1, 2])
+    assert found.unknown_lines[0].text == "Default settings:"
+    assert len(found.unknown_lines) > 10

@@ -365,6 +365,8 @@ AS_WITHOUT = {  # what `export verbose` says of what nobody has changed
         "/interface ethernet switch port set 0 !egress-rate !ingress-rate mirror-egress=no storm-rate=100",
         "/interface detect-internet set detect-interface-list=none wan-interface-list=none",
         "/queue interface set ether1 queue=only-hardware-queue",
+        '#error exporting "/system/routerboard/mode-button"',
+        "#error exporting /interface bridge calea",
     ],
 }
 NOT_AS_WITHOUT = {  # and what bears on frames, beside it
@@ -384,6 +386,11 @@ NOT_AS_WITHOUT = {  # and what bears on frames, beside it
         "/interface ethernet switch port set 0 storm-rate=1",
         "/interface ethernet switch port set 0 egress-rate=1M",
         "/queue interface set ether1 queue=slow",
+        '#error exporting "/interface/bridge/vlan" (timeout)',
+        "#error exporting /interface bridge port",
+        '#error exporting "/system/scheduler" (timeout)',
+        '#error exporting "/ip/address" (timeout)',
+        "#interrupted",
     ],
 }
 

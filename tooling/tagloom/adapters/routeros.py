@@ -10,7 +10,7 @@ from tagloom.adapters.greeting import LOG_LINE, holds_log
 from tagloom.adapters.ssh import Session
 from tagloom.errors import DeviceError
 from tagloom.plain_text import printable
-from tagloom.platforms.routeros import EXPORT, HOSTS, RESOURCE
+from tagloom.platforms.routeros import EXPORT, HOSTS, RESOURCE, what_is_missing
 from tagloom.platforms.secrets import shown
 
 if TYPE_CHECKING:
@@ -94,9 +94,18 @@ class RouterOsSwitch(Session):
     def running_configuration(self) -> str:
         """Return the export of the whole configuration, a line for each row; secrets are not in it by default.
 
-        It is read again where a log line may have broken one of its rows.
+        It is read again where a log line may have broken one of its rows. One without its head, or without a menu that
+        did not answer the switch in time, is an error.
         """
-        return self._settled(EXPORT, lambda: self._checked(EXPORT).strip("\n") + "\n")
+
+        def read() -> str:
+            text = self._checked(EXPORT)
+            if missing := what_is_missing(text):
+                said = shown(text) or "an empty answer"
+                raise DeviceError(self.name, EXPORT, f"no whole configuration, which has {missing}: {said}")
+            return text.strip("\n") + "\n"
+
+        return self._settled(EXPORT, read)
 
     def ask(self, line: str) -> str:
         """Return the answer to a line that changes nothing, an error among them; a broken row of it is whole again."""

@@ -41,7 +41,7 @@ from tagloom.adapters.metered import Allowance, MeteredSocket, TerminalText
 from tagloom.adapters.steady_clock import measure_by_steady_clock
 from tagloom.errors import DeviceError, Finding, InputError
 from tagloom.plain_text import printable
-from tagloom.platforms.configuration_texts import is_configuration
+from tagloom.platforms.configuration_texts import what_is_missing
 from tagloom.platforms.grammar import Grammar
 from tagloom.platforms.secrets import secrets_in, shown
 
@@ -630,8 +630,9 @@ class SshSwitch(Session):
         def read() -> str:
             text = self._exchange(command)
             self._check(command, text)
-            if not is_configuration(text, Grammar.of(self._platform)):
-                raise DeviceError(self.name, command, f"no whole configuration: {shown(text) or 'an empty answer'}")
+            if missing := what_is_missing(text, Grammar.of(self._platform)):
+                said = shown(text) or "an empty answer"
+                raise DeviceError(self.name, command, f"no whole configuration, which has {missing}: {said}")
             self._see_end(command)
             return text.strip("\n") + "\n"
 

@@ -152,6 +152,7 @@ class UnmanagedConfig:
 
 HASHED = "password hash $h$6$"
 VRP_HASH = "$1c$"
+_OF_ITSELF = "v3.2.1.1 / RCBS3.2_950_377_136\nCLI v1.0\nfile SSD indicator encrypted\n@"  # a CBS350, under its name
 _DISPLAYS: dict[str, Callable[[str], str]] = {
     "comware": comware_pages.as_displayed,
     "huawei": huawei_pages.as_displayed,
@@ -388,7 +389,12 @@ class Device:
             Grammar.of(self.platform).code == "fastpath"
         ):  # the whole stands between `configure` and this family's last `exit`
             body, tail = body.removesuffix("exit").rstrip("\n"), "exit\n"
-        return f"{body}\n{foreign.shown()}{tail}"
+        head, ends = Grammar.of(self.platform).whole.begins, Grammar.of(self.platform).whole.ends
+        if head and head not in body:
+            head = f"{head}\n" if head.startswith("!") else f"{head}\n{self.name}\n{_OF_ITSELF}\n"
+            body = head + body
+        text = f"{body}\n{foreign.shown()}{tail}"
+        return text if text.split()[-1:] == [ends] or not ends else f"{text}!\n{ends}\n"
 
     def reset(self) -> None:
         """Delete the startup configuration, host keys and files: the next boot finds the switch as the factory made it.

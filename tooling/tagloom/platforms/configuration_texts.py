@@ -18,18 +18,46 @@ _LINE = re.compile(
 _SENTENCE = re.compile(
     r"[^!]*\b(?:is|are|was|were|has|have|cannot|not|unavailable|unreachable|busy|failed|denied|error)\b", re.IGNORECASE
 )
-_RETURN = re.compile(r"^return[ \t]*\Z", re.MULTILINE)
+# What opens a block of FASTPATH and OS6, beside blocks of services; lines of VLANs follow one another in one block.
+_OPENS = re.compile(
+    r"configure|vlan database|stack|line (?:console|telnet|ssh)"
+    r"|interface (?:out-of-band|(?:range )?[a-z-]{0,24} ?\d[\w/,:-]*(?: \d{1,5})?)",
+    re.IGNORECASE,
+)
+_VLANS = re.compile(r"vlan \d[\d,-]*")
 
 
-def is_configuration(text: str, grammar: Grammar) -> bool:
-    """Return whether an answer is a whole configuration, as far as its first words and its end show.
+def what_is_missing(text: str, grammar: Grammar) -> str:
+    """Return what a whole configuration has and an answer lacks, as far as its words and its end show; "" = nothing.
 
-    Comware and VRP end one with ``return``. A switch of the families that print what differs from the factory alone,
-    without a head, may show nothing; FASTPATH and OS6 always print one.
+    Comware and VRP end one with ``return``, EOS with ``end``; FASTPATH and OS6 close every block. A switch of the
+    families that print what differs from the factory alone, without a head, may show nothing.
     """
     said = text.strip()
-    if grammar.session.brackets:
-        return _RETURN.search(said) is not None
-    if not said:
-        return grammar.code != "fastpath"
-    return any(_LINE.match(line) and not _SENTENCE.match(line) for line in said.split("\n"))
+    lines = [line.strip() for line in said.split("\n")]
+    whole = grammar.whole
+    if whole.begins and not any(line.startswith(whole.begins) for line in lines):
+        return f"`{whole.begins}` at the beginning"
+    if whole.ends and lines[-1] != whole.ends:
+        return f"`{whole.ends}` at the end"
+    if whole.closes and (opened := _left_open(lines)):
+        return f"`exit` behind `{opened}`"
+    if whole.begins or whole.ends or not said:
+        return "" if said or not whole.speaks else "any line"
+    known = any(_LINE.match(line) and not _SENTENCE.match(line) for line in said.split("\n"))
+    return "" if known else "a line of one"
+
+
+def _left_open(lines: list[str]) -> str:
+    """Return the line that opens the block in which a text ends; "" = none."""
+    open_blocks: list[str] = []
+    for line in lines:
+        if line.lower() == "exit":
+            open_blocks = open_blocks[:-1]
+        elif _OPENS.fullmatch(line) or (_VLANS.fullmatch(line) and not (open_blocks and _holds_vlans(open_blocks[-1]))):
+            open_blocks.append(line)
+    return open_blocks[-1] if open_blocks else ""
+
+
+def _holds_vlans(opened: str) -> bool:
+    return opened == "vlan database" or _VLANS.fullmatch(opened) is not None

@@ -181,6 +181,21 @@ class SessionWords:
     versions: tuple[str, ...] = ("show system", "show version")
 
 
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """What a family's running configuration always has, so that an answer without it is none, or a part of one.
+
+    `begins` is how one of its lines does, `ends` its last line, each "" where nobody knows; `closes` says that every
+    block is closed by an `exit`, `speaks` that it is never empty.
+    """
+
+    begins: str = ""
+    ends: str = ""
+    closes: bool = False
+    speaks: bool = False
+    source: str = ""
+
+
 class Grammar:
     """The compiled command line of one switch; made by `of`, shared and never changed.
 
@@ -246,6 +261,7 @@ class Grammar:
         said: dict[str, Any] = self._data.get("session", {})
         lists: dict[str, Any] = {key: tuple(word) for key, word in said.items() if isinstance(word, list)}
         self.session = SessionWords(**(said | lists))
+        self.whole = Whole(**self._data.get("whole", {}))
         self.order: tuple[tuple[str, ...], ...] = tuple(tuple(phase["steps"]) for phase in self._data["order"])
         self.owned = tuple(f"{words} " for words in self._data["owned"])
         self.foreign_blocks = tuple(f"{words} " for words in self._data["foreign_blocks"])
@@ -255,6 +271,8 @@ class Grammar:
             (re.compile(each["begins"]), each.get("ends", ""), re.compile(each.get("body", ".*"))) for each in banners
         ]
         self._idle = [(row["given"], re.compile("|".join(row["lines"]))) for row in self._data.get("idle", ())]
+        told: dict[str, Any] = self._data.get("defaults", {})
+        self._defaults = told.get("begins", ""), told.get("alone", ""), re.compile("|".join(told.get("lines", ())))
         self._is_error = re.compile(self.error_pattern, re.MULTILINE).search
         self._foreign = {ContextKind(k): tuple(f"{w} " for w in words) for k, words in self._data["foreign"].items()}
         self.port_lists = PortLists(platform, self._data)
@@ -352,6 +370,16 @@ class Grammar:
                 end, text = (ends, "") if ends else (found["end"], found["text"])
                 return Banner(end, text, line=bool(ends), body=body)
         return None
+
+    def without_defaults(self, lines: list[str]) -> list[str]:
+        """Return the lines of a text, empty in the place of what a switch prints behind them of how it is by default."""
+        begins, alone, line = self._defaults
+        at = lines.index(begins) if begins and begins in lines else len(lines)
+        if not all(not each or line.fullmatch(each) for each in lines[at + 1 :]):
+            return lines
+        said = [each for each in lines[:at] if each]
+        kept = ["" for _ in lines[:at]] if said == [alone] else lines[:at]
+        return [*kept, *("" for _ in lines[at:])]
 
     def without_idle(self, lines: list[str]) -> list[str]:
         """Return the lines of a text, empty in the place of those that another line of it switches off."""

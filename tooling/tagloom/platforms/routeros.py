@@ -48,6 +48,16 @@ INTERFACE_VLAN = "interface vlan"
 TAGGED_ONLY, UNTAGGED_ONLY, ALL = "admit-only-vlan-tagged", "admit-only-untagged-and-priority-tagged", "admit-all"
 FLOODS = ("unknown-unicast-flood", "unknown-multicast-flood", "broadcast-flood")
 SPEEDS = {10: "10M-baseT-full", 100: "100M-baseT-full", 1000: "1G-baseT-full"}
+# What an export prints in the place of a menu that did not answer in time, or was not there, and of all behind a key that
+# was pressed (manual, Configuration Management, since 7.11; exports of 6.4x and 7, public GitHub files 39897049, 24064636824,
+# 58422847778). Menus of the box itself decide nothing of its bridges.
+_LOST = re.compile(
+    r"#\s?interrupted\b|#\s?error exporting\b(?!\s+\"?/(?:system[ /](?:routerboard|health|leds|ups|gps|hardware|clock|identity)"
+    r"|interface[ /](?:bridge[ /]calea|lte|wireless|wifi\w*|list)|certificate|ip[ /](?!address|dhcp-client)|ipv6[ /](?!address)"
+    r"|lcd|log|port|ppp|radius|routing|snmp|user|disk|iot|mpls|caps-man|container)\b)",
+    re.IGNORECASE,
+)
+_BEGINS = re.compile(r"#.*\bby RouterOS \d", re.IGNORECASE)
 Values = dict[str, str]  # the properties of a line, by name
 UNKNOWN_PROPERTY = "expected end of command"
 _DONE = Outcome(OutcomeKind.DONE)
@@ -253,6 +263,19 @@ class _VlanItem:
     ports: dict[int, Membership] = field(default_factory=dict)
 
 
+def is_lost(line: str) -> bool:
+    """Return whether a line of an export stands in the place of lines that may be about bridges, ports or scripts."""
+    return _LOST.match(line) is not None
+
+
+def what_is_missing(export: str) -> str:
+    """Return what a whole export has and a text lacks: its first line, or menus; "" = nothing."""
+    lines = [line.strip() for line in export.strip().split("\n")]
+    if not any(map(_BEGINS.match, lines)):
+        return "`# ... by RouterOS ...` at the beginning"
+    return next((f"more than `{line}`" for line in lines if is_lost(line)), "")
+
+
 class Menus:
     """Carry out lines on a SwitchEditor the way RouterOS does, as far as they are about the bridge or its ports.
 
@@ -352,7 +375,7 @@ class Menus:
         """Carry out one line; a blank line or a comment is carried out by doing nothing."""
         text = line.strip()
         if not text or text.startswith("#"):
-            return _DONE
+            return Outcome(OutcomeKind.UNKNOWN, "") if is_lost(text) else _DONE
         parsed = parse_line(text, self._menu)
         if parsed is None:
             return Outcome(OutcomeKind.UNKNOWN, "")

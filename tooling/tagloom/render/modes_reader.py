@@ -55,8 +55,9 @@ _REST = re.compile(r"(?P<list>[\d,-]+)(?: (?:un)?tagged)?")
 
 def read_modes(platform: Platform, lines: list[str]) -> Parsed:
     """Read the cleaned lines of a running-config from a factory default."""
-    words = Grammar.of(platform).session
-    lines, cut = _joined(Grammar.of(platform).without_idle(_without_own_name(lines)))
+    grammar = Grammar.of(platform)
+    words = grammar.session
+    lines, cut = _joined(grammar.without_idle(grammar.without_defaults(_without_own_name(lines))))
     if words.comment != "!":
         lines = ["!" if line.startswith(words.comment) else line for line in lines]
     reader = _Reader(platform, _unsaid(platform), outside=words.configure in lines)
