@@ -271,8 +271,9 @@ class Grammar:
             (re.compile(each["begins"]), each.get("ends", ""), re.compile(each.get("body", ".*"))) for each in banners
         ]
         self._idle = [(row["given"], re.compile("|".join(row["lines"]))) for row in self._data.get("idle", ())]
-        told: dict[str, Any] = self._data.get("defaults", {})
-        self._defaults = told.get("begins", ""), told.get("alone", ""), re.compile("|".join(told.get("lines", ())))
+        printed: dict[str, Any] = self._data.get("defaults", {})
+        default_lines = re.compile("|".join(printed.get("lines", ())))
+        self._defaults = printed.get("begins", ""), printed.get("alone", ""), default_lines
         self._is_error = re.compile(self.error_pattern, re.MULTILINE).search
         self._foreign = {ContextKind(k): tuple(f"{w} " for w in words) for k, words in self._data["foreign"].items()}
         self.port_lists = PortLists(platform, self._data)
@@ -372,13 +373,13 @@ class Grammar:
         return None
 
     def without_defaults(self, lines: list[str]) -> list[str]:
-        """Return the lines of a text, empty in the place of what a switch prints behind them of how it is by default."""
+        """Return the lines of a text, empty in the place of the defaults that a switch prints behind them."""
         begins, alone, line = self._defaults
         at = lines.index(begins) if begins and begins in lines else len(lines)
         if not all(not each or line.fullmatch(each) for each in lines[at + 1 :]):
             return lines
         said = [each for each in lines[:at] if each]
-        kept = ["" for _ in lines[:at]] if said == [alone] else lines[:at]
+        kept = [""] * at if said == [alone] else lines[:at]
         return [*kept, *("" for _ in lines[at:])]
 
     def without_idle(self, lines: list[str]) -> list[str]:

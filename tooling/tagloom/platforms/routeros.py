@@ -48,13 +48,16 @@ INTERFACE_VLAN = "interface vlan"
 TAGGED_ONLY, UNTAGGED_ONLY, ALL = "admit-only-vlan-tagged", "admit-only-untagged-and-priority-tagged", "admit-all"
 FLOODS = ("unknown-unicast-flood", "unknown-multicast-flood", "broadcast-flood")
 SPEEDS = {10: "10M-baseT-full", 100: "100M-baseT-full", 1000: "1G-baseT-full"}
-# What an export prints in the place of a menu that did not answer in time, or was not there, and of all behind a key that
-# was pressed (manual, Configuration Management, since 7.11; exports of 6.4x and 7, public GitHub files 39897049, 24064636824,
-# 58422847778). Menus of the box itself decide nothing of its bridges.
+# What an export prints in the place of a menu that did not answer in time, or was not there, and of all behind a key
+# that was pressed (manual, Configuration Management, since 7.11; exports of 6.4x and 7: public GitHub files 39897049,
+# 24064636824, 58422847778); and menus that decide nothing of bridges, ports or scripts.
+_OTHER_MENUS = (
+    r"system[ /](?:routerboard|health|leds|ups|gps|hardware|clock|identity)"
+    r"|interface[ /](?:bridge[ /]calea|lte|wireless|wifi\w*|list)|ip[ /](?!address|dhcp-client)|ipv6[ /](?!address)"
+    r"|caps-man|certificate|container|disk|iot|lcd|log|mpls|port|ppp|radius|routing|snmp|user"
+)
 _LOST = re.compile(
-    r"#\s?interrupted\b|#\s?error exporting\b(?!\s+\"?/(?:system[ /](?:routerboard|health|leds|ups|gps|hardware|clock|identity)"
-    r"|interface[ /](?:bridge[ /]calea|lte|wireless|wifi\w*|list)|certificate|ip[ /](?!address|dhcp-client)|ipv6[ /](?!address)"
-    r"|lcd|log|port|ppp|radius|routing|snmp|user|disk|iot|mpls|caps-man|container)\b)",
+    rf"#\s?interrupted\b|#\s?error exporting\b(?!\s+\"?/(?:{_OTHER_MENUS})\b)",
     re.IGNORECASE,
 )
 _BEGINS = re.compile(r"#.*\bby RouterOS \d", re.IGNORECASE)
