@@ -16,7 +16,7 @@ BENIGN = {  # by family and place
             "iscsi cos vpt 5",
             "voice vlan oui-table add 0001e3 Siemens_AG_phone",
         ),
-        *("voice vlan state disabled", "no macro auto", "qos", "qos trust dscp", "wrr-queue cos-map 1 0"),
+        *("voice vlan state disabled", "macro auto disabled", "qos", "qos trust dscp", "wrr-queue cos-map 1 0"),
         *("port jumbo-frame", "errdisable recovery cause loopback-detection", "no dot1x system-auth-control"),
     ],
     ("ros", "interface"): [
@@ -173,6 +173,7 @@ NAMED = {  # what stands beside a class, and may take a frame away from a port o
             "cdp pdu flooding",
             "storm-control broadcast level 10",
             "no macro",
+            "no macro auto",  # as from the factory: it runs once a voice VLAN does
         ),
     ],
     ("ros", "interface"): [
