@@ -305,6 +305,17 @@ def test_a_play_takes_its_whole_fabric_through_a_condition_or_a_second_call(benc
     assert bench.state("s3") == bench.target("s3")
 
 
+@pytest.mark.slow
+def test_a_play_that_leaves_out_the_push_tells_nothing_of_an_earlier_one(bench):
+    bench.write_build()
+    assert bench.by_hand("--check") == 0, bench.log()
+    assert bench.by_hand("--start-at-task", "Say what became of each switch.") == 2
+    assert "nothing was pushed: --start-at-task or --tags leave out tasks of the role" in bench.log()
+    assert bench.configurations() == bench.born
+    assert bench.by_hand("--tags", "tagloom_apply_by_hand") == 0, bench.log()
+    assert bench.state("s3") == bench.target("s3")
+
+
 @pytest.mark.daily
 def test_a_play_under_another_strategy_is_refused(bench):
     bench.write_build()
