@@ -333,6 +333,18 @@ def test_only_switches_that_a_play_has_are_read(bench):
     assert sorted(path.stem for path in (bench.build / "texts").glob("*.cfg")) == ["s3"]
 
 
+@pytest.mark.slow
+def test_of_switches_whose_addresses_are_swapped_none_is_changed(bench):
+    bench.write_build()
+    place, (a, b) = bench.with_variables(), [f"127.0.0.1:{bench.info.ports[name]}" for name in ("s0", "s2")]
+    page = (place / "fabric.yml").read_text()
+    (place / "fabric.yml").write_text(page.replace(a, "x").replace(b, a).replace("x", b))
+    assert bench.models["s0"] == bench.models["s2"]
+    outcomes = bench.apply(inventory=place)
+    assert outcomes.failed == ("s0", "s2")
+    assert bench.configurations()["s0"] == bench.born["s0"]
+
+
 def test_a_limit_reaches_the_named_switches_only(bench):
     bench.write_build()
     outcomes = bench.apply(limit="s1,s2")

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from tagloom.adapters.ssh import Access
+from tagloom import platforms
+from tagloom.adapters.ssh import Access, SshSwitch
 from tagloom.errors import DeviceError
 from tagloom.lab import process
 from tagloom.platforms.secrets import scrub
@@ -66,6 +67,18 @@ def test_prompts_full_of_control_bytes_are_read(bench, switch):
         connection.send(LINES)
         assert bench.born[switch].splitlines()[-1] in connection.running_configuration()
         connection.save()
+
+
+def test_a_switch_that_calls_itself_as_another_is_sent_nothing_unless_the_inventory_says_so(bench):
+    platform, others = platforms.load(bench.models["s1"]), frozenset({"s1", "s2"})
+    with (
+        pytest.raises(DeviceError, match=r"s0 at 'login': calls itself s1, .*tagloom_own_name: s1 for s0"),
+        SshSwitch("s0", platform, bench.access("s1", others=others)),
+    ):
+        pass
+    for changes in ({"own_name": "s1", "others": others}, {"others": frozenset({"s2"})}):
+        with SshSwitch("s0", platform, bench.access("s1", **changes)) as session:
+            assert "hostname s1" in session.running_configuration()
 
 
 @MODELS

@@ -348,6 +348,11 @@ MODES = {
     ),
     "a log line that breaks the first answer": Mode(logging(b"\r\n", 1), reads=whole("name xy")),
     "a log line inside a line of the first answer": Mode(logging(b"", 1), reads=whole("name xy")),
+    "the name of another switch": Mode(
+        answer(HEAD + b'hostname "s7"' + END),
+        says=r"calls itself s7, the name of another .* of S7\? .*tagloom_own_name",
+    ),
+    "the name of no switch": Mode(answer(HEAD + b"hostname s70" + END), reads=whole("hostname s70")),
     "log lines that break every answer": Mode(logging(b"\r\n", 9), says="log lines break each of 5 readings"),
     "sequences that are none": Mode(
         answer(HEAD + b"a\x1b\x1b[\x07\xe2\x80\xae\xc2\x85b\xff" + END),
@@ -539,12 +544,13 @@ for rows, missing in {
     b'# 2026-11-29 01:02:03 by RouterOS 7.18\r\n#error exporting "/interface/bridge/port" (timeout)': "more than",
     b"# nov/29/2026 01:02:03 by RouterOS 6.48\r\n#error exporting /interface bridge vlan": "more than",
     b"# 2026-11-29 01:02:03 by RouterOS 7.18\r\n#interrupted": "more than `#interrupted`",
+    b"# 2026-11-29 by RouterOS 7.18\r\n/system identity set name=s8.example.org": "",
 }.items():
     MODES[f"mikrotik-crs326-24g-2s: {rows.decode() or 'nothing'} for an export"] = Mode(
         lambda wire, rows=rows: wire.say(f"{wire.line}\r\n".encode() + rows + b"\r\n[lab@s0] > "),
         at="/export terse",
         model="mikrotik-crs326-24g-2s",
-        says="no export" if not rows else f"no whole configuration, which has .*{missing}",
+        says="no export" if not rows else f"whole configuration, which has .*{missing}" if missing else "itself s8.exa",
     )
 MODES["mikrotik-crs326-24g-2s: an export without a menu of buttons"] = Mode(
     lambda wire: wire.say(
@@ -614,6 +620,7 @@ def attacked():
             host_key_checking=False,
             fast_cli=True,
             echo=mode.echo,
+            others=frozenset(("S7", "s8")),
             login_seconds=1.0 if hurries and not in_session else PATIENT_SECONDS,
             answer_seconds=1.0 if hurries else PATIENT_SECONDS,
         )

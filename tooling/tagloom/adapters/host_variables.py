@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+OTHERS = "tagloom_other_switches"  # the names that an inventory has beside a host's own; no operator sets it
+
 
 def hosts_taking_part(task_vars: Mapping[str, Any], registered: str) -> list[str]:
     """Return the hosts of the batch that have neither failed nor been unreachable and that run the calling tasks.
@@ -32,4 +34,7 @@ def host_variables(action: Any, task_vars: Mapping[str, Any], host: str, names: 
     # As Ansible's own strategies do for each host that a task runs for:
     known = everyone._variable_manager.get_vars(play=task.get_play(), host=of_inventory, task=task)  # noqa: SLF001
     templar = action._templar.copy_with_new_env(available_variables=known)  # noqa: SLF001 - the plugin's own
-    return {name: templar.template(known[name]) for name in names if name in known}
+    found = {name: templar.template(known[name]) for name in names if name in known}
+    if "inventory_hostname" in names:  # by which a switch is told from the others
+        found[OTHERS] = [other for other in known["groups"]["all"] if other != host]
+    return found

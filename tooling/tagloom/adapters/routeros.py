@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _RETURN = "\r\n"
+_NAMED = re.compile(r"^\[[^@\]\n]{1,128}@([^\]\n]{1,128})\]", re.MULTILINE)
+_IDENTITY = re.compile(r"^/system[ /]identity set name=\"?([\w.-]+)\"?[ \t]*$", re.MULTILINE)
 _MARK = "tagloom-end-"
 _PROMPT = re.compile(r"^\[[^\]\n]{1,128}\][^>\n]{0,128}> ?", re.MULTILINE)
 _LICENSE = r"software license\? ?\[Y/n\]:? ?"
@@ -103,6 +105,7 @@ class RouterOsSwitch(Session):
             if missing := what_is_missing(text):
                 said = shown(text) or "an empty answer"
                 raise DeviceError(self.name, EXPORT, f"no whole configuration, which has {missing}: {said}")
+            self.refuse_another(EXPORT, _IDENTITY.findall(text))
             return text.strip("\n") + "\n"
 
         return self._settled(EXPORT, read)
@@ -148,6 +151,7 @@ class RouterOsSwitch(Session):
             if keys is None:
                 break
             self._write(keys, "login")
+        self.refuse_another("login", _NAMED.findall(said)[-1:])
         self._marks = count(1)
         self._request(":put 0")
 

@@ -37,6 +37,7 @@ from tagloom.adapters.greeting import (
     without_log,
     without_whole_log,
 )
+from tagloom.adapters.host_variables import OTHERS
 from tagloom.adapters.metered import Allowance, MeteredSocket, TerminalText
 from tagloom.adapters.steady_clock import measure_by_steady_clock
 from tagloom.errors import DeviceError, Finding, InputError
@@ -195,6 +196,8 @@ class Access:
     console_answers    what to type at a console's questions, by words of its last lines: the operator's consent
     careful            press Return only where a line was echoed whole: for a console that loses what is typed
     become             what a Linux machine's commands run by, such as ``sudo -n``; "" = the user is root
+    own_name           what the switch calls itself where that is the inventory's name of another; "" = not so
+    others             the names of the inventory's other hosts
     save_to            the file of a Linux machine that its configuration is kept in; "" = a reboot forgets it
     login_seconds      how long the switch may take to answer at each step of a login
     answer_seconds     how long one line may take, its whole answer included; `vlan 2-4094` takes a 5500 minutes
@@ -213,6 +216,8 @@ class Access:
     careful: bool = False
     console_answers: tuple[tuple[str, str], ...] = ()
     become: str = ""
+    own_name: str = ""
+    others: frozenset[str] = frozenset()
     save_to: str = ""
     login_seconds: float = LOGIN_SECONDS
     answer_seconds: float = ANSWER_SECONDS
@@ -224,6 +229,7 @@ class Access:
         *("tagloom_known_hosts", "tagloom_host_key_checking", "tagloom_fast_cli", "tagloom_echo"),
         *("tagloom_careful", "tagloom_console_answers"),
         *("tagloom_login_seconds", "tagloom_answer_seconds", "tagloom_become", "tagloom_save_to"),
+        "tagloom_own_name",
     )
 
     @classmethod
@@ -262,6 +268,8 @@ class Access:
             careful=flag("tagloom_careful", False),
             console_answers=read("tagloom_console_answers", {}, of=_console_answers, expected=_ANSWERS_EXPECTED),
             become=str(say("tagloom_become") or ""),
+            own_name=str(say("tagloom_own_name") or ""),
+            others=frozenset(map(str, say(OTHERS) or ())),
             save_to=str(say("tagloom_save_to") or ""),
             login_seconds=number("tagloom_login_seconds", LOGIN_SECONDS),
             answer_seconds=number("tagloom_answer_seconds", ANSWER_SECONDS),
@@ -573,6 +581,21 @@ class Session:
         why = f"log lines break each of {_READINGS} readings, which differ; turn off the log in sessions"
         raise DeviceError(self.name, command, why)
 
+    def refuse_another(self, command: str, called: Sequence[str]) -> None:
+        """Raise DeviceError where all that a switch calls itself is the name of another of the inventory.
+
+        Their addresses may be swapped, and each would be sent what is the other's.
+        """
+        others = {name.lower(): name for name in self._access.others}
+        own = {self.name.lower(), self._access.own_name.lower()}
+        found = {said: {said.lower(), said.lower().partition(".")[0]} for said in called}
+        if not found or any(own & each for each in found.values()):
+            return
+        said, each = found.popitem()
+        if other := next((others[name] for name in sorted(each) if name in others), ""):
+            why = f"calls itself {said}, the name of another switch: is this the address, or the console, of {other}?"
+            raise DeviceError(self.name, command, f"{why} (if not: tagloom_own_name: {said} for {self.name})")
+
     def _lost(self, command: str, how: str) -> DeviceError:
         """Hang up, and return the error, which shows the console's last lines: they may be a question."""
         why = self._socket.why if self._socket is not None else ""
@@ -634,6 +657,8 @@ class SshSwitch(Session):
                 said = shown(text) or "an empty answer"
                 raise DeviceError(self.name, command, f"no whole configuration, which has {missing}: {said}")
             self._see_end(command)
+            named = re.findall(rf"^{self._words.names_host} [\"']?([\w.-]+)[\"']?[ \t]*$", text, re.MULTILINE)
+            self.refuse_another(command, named)
             return text.strip("\n") + "\n"
 
         return self._settled(command, read)
@@ -836,6 +861,7 @@ class SshSwitch(Session):
             raise DeviceError(self.name, "login", f"a prompt of {len(greeting.name)} characters")
         brackets = self._words.brackets
         self._host = greeting.name.removeprefix("<") if brackets else greeting.name
+        self.refuse_another("login", [self._host])
         self._prompt, self._mode = _prompt_of(self._host, brackets=brackets), greeting.mode
         self._leave_configuration()
         if greeting.sign == ">" and self._words.enable:
