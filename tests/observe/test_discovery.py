@@ -417,6 +417,19 @@ def test_a_link_of_the_file_is_kept_where_two_switches_are_seen():
     assert ([x.b_port for x in found.fabric.links], found.complaints) == ([1], ())
 
 
+def test_a_neighbour_with_the_id_of_one_switch_and_the_name_of_another_is_named():
+    one, two, three = (
+        Observation(name, 0.0, name=name, chassis=f"mac 02:10:00:00:00:0{number}")
+        for number, name in enumerate(("s1", "s2", "s3"), start=1)
+    )
+    said = {}
+    for name in ("s2", "s3", "s9", ""):
+        sees = replace(one, neighbours=(Neighbour(4, three.chassis, "g3", name),))
+        said[name] = with_one_id_each({"a": sees, "b": two, "c": three})["a"].complaints
+    reading = "port 4: a neighbour announces the chassis id of s3 and the name of s2: taken to be s3"
+    assert said == {"s2": (reading,), "s3": (), "s9": (), "": ()}
+
+
 def test_a_switch_without_a_chassis_id_is_known_by_its_neighbours():
     far = "mac 02:10:00:00:00:02"
     one = Observation("a", 0.0, name="s1", chassis="mac 02:10:00:00:00:01", neighbours=(Neighbour(1, far, "g3", "s2"),))
@@ -474,6 +487,18 @@ def test_a_seed_without_a_chassis_id_is_known_by_its_bridge_address():
     assert [words for words in found.complaints if "lldpLocChassisId" in words] == [
         "s0: lldpLocChassisId: missing; taken to be the bridge's address, " + format_mac(switch_mac(0))
     ]
+
+
+def test_an_agent_that_calls_itself_as_another_of_the_inventory_is_named():
+    (_, one), (_, two) = switch("powerconnect-6224"), switch("powerconnect-6224", number=1)
+    with served(one, two) as [a, b], snmp(V3) as wire:
+        raw = wire.ask({"s1": a, "s0": b}, LINKS)
+        swapped, _, _ = read_switches(raw)
+        other, _, _ = read_switches({"x": raw["s1"], "y": raw["s0"]})
+    said = {name: [words for words in shown.complaints if "calls itself" in words] for name, shown in swapped.items()}
+    assert [len(words) for words in said.values()] == [1, 1]
+    assert "calls itself s0, the name of another switch" in said["s1"][0]
+    assert not [words for shown in other.values() for words in shown.complaints if "calls itself" in words]
 
 
 def test_a_linux_machine_without_a_port_of_the_model_is_no_switch():

@@ -17,7 +17,8 @@ def with_one_id_each(seen: Mapping[str, Observation]) -> dict[str, Observation]:
 
     An agent may have no id (lldpLocChassisId), or another than the switch announces (``lldp chassis-id host-name``).
     Then the system name joins the two, if nothing speaks against it: one switch of that name, one unknown id, and the
-    two switches see each other. Each such step is a complaint.
+    two switches see each other. Each such step is a complaint; so is a neighbour with the id of one switch and the name
+    of another.
     """
     names = Counter(shown.name for shown in seen.values() if shown.name)
     own = {shown.chassis for shown in seen.values() if shown.chassis}
@@ -45,7 +46,7 @@ def with_one_id_each(seen: Mapping[str, Observation]) -> dict[str, Observation]:
         elif others:
             readings = f"{', '.join(others)} may be this switch or another of its name"
             said[key] = f"no neighbour reports its chassis id {shown.chassis}; {readings}: give each its own name"
-    return {
+    found = {
         key: replace(
             shown,
             chassis=ids.get(key, shown.chassis),
@@ -53,6 +54,22 @@ def with_one_id_each(seen: Mapping[str, Observation]) -> dict[str, Observation]:
             complaints=(*shown.complaints, *([said[key]] if key in said else ())),
         )
         for key, shown in seen.items()
+    }
+    called = {shown.chassis: shown.name for shown in found.values() if shown.chassis and shown.name}
+    return {
+        key: replace(
+            shown,
+            complaints=(
+                *shown.complaints,
+                *(
+                    f"port {each.port}: a neighbour announces the chassis id of {called[each.chassis]} and the name of"
+                    f" {each.name}: taken to be {called[each.chassis]}"
+                    for each in shown.neighbours
+                    if each.name in names and called.get(each.chassis, each.name) != each.name
+                ),
+            ),
+        )
+        for key, shown in found.items()
     }
 
 

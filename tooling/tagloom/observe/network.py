@@ -57,7 +57,11 @@ def read_switches(
             failed[name] = f"its agent is that of {owner[shown.chassis]} ({shown.chassis})"
             del models[name]
         else:
-            seen[name] = replace(shown, name=name)
+            another = shown.name != name and shown.name in answers
+            swapped = (
+                f"its agent calls itself {shown.name}, the name of another switch: is this the address of that one?"
+            )
+            seen[name] = replace(shown, name=name, complaints=(*shown.complaints, *([swapped] if another else ())))
     return seen, models, failed
 
 
