@@ -59,7 +59,7 @@ def test_how_switches_are_logged_in_to_comes_from_ansible_and_stands_in_no_file(
     assert set(found) == {"s0", "s1"}
     assert found["s0"] == {
         "inventory_hostname": "s0", "ansible_host": "192.0.2.1", "ansible_user": "plant",
-        "ansible_password": "salamander-9",
+        "ansible_password": "salamander-9", "tagloom_other_switches": ["s1"],
     }  # fmt: skip
     files = [path for path in tmp_path.rglob("*") if path.is_file() and path.name != "hosts.yml"]
     assert files

@@ -271,9 +271,6 @@ class Grammar:
             (re.compile(each["begins"]), each.get("ends", ""), re.compile(each.get("body", ".*"))) for each in banners
         ]
         self._idle = [(row["given"], re.compile("|".join(row["lines"]))) for row in self._data.get("idle", ())]
-        printed: dict[str, Any] = self._data.get("defaults", {})
-        default_lines = re.compile("|".join(printed.get("lines", ())))
-        self._defaults = printed.get("begins", ""), printed.get("alone", ""), default_lines
         self._is_error = re.compile(self.error_pattern, re.MULTILINE).search
         self._foreign = {ContextKind(k): tuple(f"{w} " for w in words) for k, words in self._data["foreign"].items()}
         self.port_lists = PortLists(platform, self._data)
@@ -374,7 +371,9 @@ class Grammar:
 
     def without_defaults(self, lines: list[str]) -> list[str]:
         """Return the lines of a text, empty in the place of the defaults that a switch prints behind them."""
-        begins, alone, line = self._defaults
+        printed: dict[str, Any] = self._data.get("defaults", {})
+        begins, alone = printed.get("begins", ""), printed.get("alone", "")
+        line = re.compile("|".join(printed.get("lines", ())))
         at = lines.index(begins) if begins and begins in lines else len(lines)
         if not all(not each or line.fullmatch(each) for each in lines[at + 1 :]):
             return lines
