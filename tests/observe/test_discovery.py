@@ -17,13 +17,13 @@ from tagloom.observe import cabling_of, differences, next_agents
 from tagloom.observe.chassis import with_one_id_each
 from tagloom.observe.discover import discover
 from tagloom.observe.interpret import no_switch
-from tagloom.observe.network import edge_ports, read_switches
+from tagloom.observe.network import active_tree, edge_ports, read_switches
 from tagloom.observe.objects import COLUMNS, LINKS
 from tagloom.observe.stations import kind_of
 from tagloom.read import format_fabric, read_fabric
 from tagloom.read.fabric_file import parse_fabric
 from tagloom.records.fabric import Link, Switch
-from tagloom.records.observation import Neighbour, Observation, Vlans
+from tagloom.records.observation import Neighbour, Observation, SpanningTree, Vlans
 from tagloom.records.switch_state import SwitchEditor
 from tagloom.report.terminal import discovery_lines
 from tagloom.units import format_mac
@@ -499,6 +499,20 @@ def test_an_agent_that_calls_itself_as_another_of_the_inventory_is_named():
     assert [len(words) for words in said.values()] == [1, 1]
     assert "calls itself s0, the name of another switch" in said["s1"][0]
     assert not [words for shown in other.values() for words in shown.complaints if "calls itself" in words]
+
+
+@pytest.mark.parametrize("runs", [True, False])
+def test_a_port_that_is_blocked_though_it_runs_no_spanning_tree_is_a_finding(runs):
+    two_links = PLANNED.replace('"s2:ether1"]', '"s2:ether1"], ["s1:ether3", "s2:ether3"]')
+    plan = parse_fabric(two_links, "plan")
+    editor = SwitchEditor.blank(26)
+    editor.port_spanning_tree[1] = runs
+    tree = SpanningTree("02" * 6, "02" * 6, 0, frozenset({1, 2}), frozenset())
+    seen = {name: replace(observed(name), spanning=tree) for name in ("s1", "s2")}
+    found = active_tree(plan, dict.fromkeys(seen, editor.freeze()), seen)
+    assert found.blocked == ((0, 2), (1, 1))
+    why = "s1:ether2: expected spanning tree at a port that its agent calls blocked, actual off, in its text"
+    assert [str(finding) for finding in found.findings] == ([] if runs else [why])
 
 
 def test_a_linux_machine_without_a_port_of_the_model_is_no_switch():

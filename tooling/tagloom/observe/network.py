@@ -202,6 +202,11 @@ def active_tree(fabric: Fabric, state: FabricState, seen: Mapping[str, Observati
     findings = [
         Finding(where, "a port that forwards or is blocked", "one that listens or learns") for where in changing
     ]
+    findings += [
+        Finding(port_name(fabric, s, p), "spanning tree at a port that its agent calls blocked", "off, in its text")
+        for s, p in blocked
+        if not state[fabric.switches[s].name].port_spanning_tree[p - 1]
+    ]
     roots = Counter(shown.root for shown in reported.values())
     if len(roots) > 1:
         findings.append(Finding("spanning tree", "one root", f"{len(roots)}: {', '.join(sorted(roots))}"))
