@@ -47,6 +47,9 @@ LINES = {
     "snmp-server user ops group v3 auth sha hunter22 priv aes hunter33": 2,
     "/user add name=ops password=hunter22 group=full": 1,
     '/snmp community add name=hunter22 authentication-password="hunter22 33" encryption-password=hunter44': 3,
+    "/system ntp key add key-id=1 val=hunter22": 1,
+    "radius-server ops shared hunter22": 1,
+    "certificate request challenge hunter22": 1,
     "/interface wireless security-profiles set 0 wpa2-pre-shared-key=hunter22": 1,
 }
 HARMLESS = [

@@ -41,7 +41,7 @@ _STRONG = re.compile(
 )
 _BEFORE = re.compile(
     rf"{_STRONG.pattern}|\w*(?:cipher|encrypt(?:ed|ion)?|auth|credentials?|digest)|auth(?:entication|enticate)"
-    r"|\w*key\d+|priv|privacy|md5|sha\d{1,3}|securityname|cak|ckn|aead|enc|token|communities|\w*passw(?:or)?d\w*|pin|puk|otp"
+    r"|\w*key\d+|priv|privacy|md5|sha\d{1,3}|securityname|cak|ckn|challenge|shared|aead|enc|token|communities|\w*passw(?:or)?d\w*|pin|puk|otp"
 )
 # Words that look so, and that no secret follows: settings of passwords and keys, and words that only sound so.
 _SETTING = re.compile(
@@ -133,6 +133,7 @@ _SELF_EVIDENT = re.compile(
     r"|\b(?:Authorization|Cookie):[ ]*(?P<header>[^\"'\\\n]{1,2000})"
     r"|----BEGIN [\w -]{1,60}----(?P<pem>(?=.*\S).+?)(?=----+END |$)"
     r"|\bidentity=[\"']?\w{1,20}:\d:\w{1,300}:(?P<identity>[^\s\"'\\]{1,300})"
+    r"|/system[ /]ntp[ /]key\b[^\n]{0,200}?\bval=[\"']?(?P<val>[^\s\"'\\]{1,200})"
     r"|/bot(?P<bot>\d{1,20}:[\w-]{1,100})"
     r"|\s-U[ ]+\S{1,100}%(?P<share>\S{1,200})"
     r"|\b(?:EAP|XAUTH)[ ]+(?P<quoted>[\"'][^\"'\n]{1,200}[\"'])"
