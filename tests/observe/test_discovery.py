@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from fabrics import ROOT
+from fabrics import ROOT, make_fabric
 from loopback import V3, served, snmp, switch
 from tagloom import platforms
 from tagloom.errors import DeviceError
@@ -14,6 +14,7 @@ from tagloom.lab.directory import Order
 from tagloom.lab.mib import Neighbour as FarEnd
 from tagloom.lab.mib import switch_mac
 from tagloom.observe import cabling_of, differences, next_agents
+from tagloom.observe.addresses import learn
 from tagloom.observe.chassis import with_one_id_each
 from tagloom.observe.discover import discover
 from tagloom.observe.interpret import no_switch
@@ -495,6 +496,13 @@ def test_an_agent_that_calls_itself_as_another_of_the_inventory_is_named():
         raw = wire.ask({"s1": a, "s0": b}, LINKS)
         swapped, _, _ = read_switches(raw)
         other, _, _ = read_switches({"x": raw["s1"], "y": raw["s0"]})
+        fabric = make_fabric("mesh", 2, model="powerconnect-6224")
+        learned = {
+            order: learn(fabric, dict(zip(order, (a, b), strict=True)), wire.ask)
+            for order in (("s0", "s1"), ("s1", "s0"))
+        }
+    assert [set(changes.failed) for changes in learned.values()] == [set(), {"s0", "s1"}]
+    assert "tagloom_own_name" in learned["s1", "s0"].failed["s1"]
     said = {name: [words for words in shown.complaints if "calls itself" in words] for name, shown in swapped.items()}
     assert [len(words) for words in said.values()] == [1, 1]
     assert "calls itself s0, the name of another switch" in said["s1"][0]

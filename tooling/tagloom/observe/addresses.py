@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tagloom import platforms
 from tagloom.errors import Finding, InputError
 from tagloom.observe.address_pages import address_page
+from tagloom.observe.interpret import CALLS_ITSELF
 from tagloom.observe.objects import COLUMNS, LEARNED
 from tagloom.observe.readings import observe_all
 from tagloom.plain_text import printable
@@ -72,7 +73,13 @@ def learn(
     fabric = fabric.one_host_a_port
     seen = observe_all(fabric, agents, ask, LEARNED) if ask is not None else {}
     failed = {name: shown.error for name, shown in seen.items() if shown.error}
-    tables = {name: shown.vlans.learned for name, shown in seen.items() if shown.vlans.learned and not shown.error}
+    failed |= {  # whose hosts are those of another switch, where addresses are swapped
+        name: f"{words} If it is not, read it with --over ssh and tagloom_own_name"
+        for name, shown in seen.items()
+        for words in shown.complaints
+        if words.startswith(CALLS_ITSELF)
+    }
+    tables = {name: shown.vlans.learned for name, shown in seen.items() if shown.vlans.learned and name not in failed}
     missing: list[Finding] = []
     rest = [switch.name for switch in fabric.live if switch.name not in failed and switch.name not in tables]
     read, unread, wrong = _by_command_line(fabric, rest, pages) if pages is not None and rest else ({}, {}, [])

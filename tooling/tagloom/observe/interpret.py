@@ -94,6 +94,17 @@ class _Reader:
         return (*self.raw.complaints, *own)
 
 
+CALLS_ITSELF = "its agent calls itself "  # what a complaint begins with that says whose address it may be
+
+
+def own_name_doubted(switch: str, shown: Observation, names: Collection[str]) -> Observation:
+    """Return a reading with a complaint where the agent at a switch's address calls itself as another of `names`."""
+    if shown.name == switch or shown.name not in names:
+        return shown
+    words = f"{CALLS_ITSELF}{shown.name}, the name of another switch: is this the address of that one?"
+    return replace(shown, complaints=(*shown.complaints, words))
+
+
 def interpret(switch: str, raw: Raw, platform: Platform, ports: Collection[int] = ()) -> Observation:
     """Return a switch's answers as an Observation; `ports` must be present: a fabric's."""
     if raw.error:

@@ -15,7 +15,7 @@ from tagloom.observe import stations
 from tagloom.observe.address_pages import NO_VLAN
 from tagloom.observe.cabling import FABRIC_NAME, Cabling, cabling_of
 from tagloom.observe.chassis import with_one_id_each
-from tagloom.observe.interpret import interpret, no_switch
+from tagloom.observe.interpret import interpret, no_switch, own_name_doubted
 from tagloom.observe.models import model_of
 from tagloom.platforms.port_names import port_name
 from tagloom.records.network import ActiveTree, EdgePorts, ForeignVlan
@@ -57,11 +57,7 @@ def read_switches(
             failed[name] = f"its agent is that of {owner[shown.chassis]} ({shown.chassis})"
             del models[name]
         else:
-            another = shown.name != name and shown.name in answers
-            swapped = (
-                f"its agent calls itself {shown.name}, the name of another switch: is this the address of that one?"
-            )
-            seen[name] = replace(shown, name=name, complaints=(*shown.complaints, *([swapped] if another else ())))
+            seen[name] = replace(own_name_doubted(name, shown, answers.keys()), name=name)
     return seen, models, failed
 
 

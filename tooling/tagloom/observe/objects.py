@@ -101,7 +101,7 @@ PASSING = _wanted(  # the same with unicast counters
 )
 PORTS = _wanted("sysUpTime", _NAMES, _COUNTERS)  # the same with the ports' names, which give the port numbers
 LEARNED = _wanted(  # addresses by port
-    "sysUpTime", _NAMES, "dot1dBasePortIfIndex dot1qPvid", "dot1qVlanFdbId", *_LEARNED_TABLES
+    "sysUpTime sysName", _NAMES, "dot1dBasePortIfIndex dot1qPvid", "dot1qVlanFdbId", *_LEARNED_TABLES
 )
 LINKS = _wanted(
     f"{_SYSTEM_NAMES} {' '.join(_CHASSIS)} dot1dBaseBridgeAddress",

@@ -9,7 +9,7 @@ from tagloom import platforms
 from tagloom.errors import DeviceError, Finding
 from tagloom.observe.compare import disagreements
 from tagloom.observe.factory_tables import doubtful, judged_by_command_line
-from tagloom.observe.interpret import interpret
+from tagloom.observe.interpret import interpret, own_name_doubted
 from tagloom.observe.objects import EVERYTHING
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ def observe_all(
     for name, raw in ask(places, wanted).items():
         number = fabric.index[name]
         platform = platforms.load(fabric.switches[number].model)
-        found[name] = interpret(name, raw, platform, fabric.used_ports[number])
+        shown = interpret(name, raw, platform, fabric.used_ports[number])
+        found[name] = own_name_doubted(name, shown, fabric.index.keys())
     return found
 
 
