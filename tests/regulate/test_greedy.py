@@ -16,6 +16,7 @@ from tagloom.errors import InputError, PlanError
 from tagloom.graph.paths import average_hops, channel_load
 from tagloom.platforms.power import fabric_watts, lpi_share, read_power
 from tagloom.read import read_fabric, read_traffic
+from tagloom.records.traffic import Traffic
 from tagloom.regulate import two_connected
 from tagloom.regulate.choose import RegulateOptions
 from tagloom.regulate.settings_file import read_result, to_json, with_links_off
@@ -88,6 +89,19 @@ def test_hosts_of_one_switch_take_trees_of_their_own_where_one_would_not_hold_th
     assert ports[fabric.hosts[0].port - 1] != ports[fabric.hosts[1].port - 1]
     loose = choose(fabric, traffic, RegulateOptions(method, allow_cut=True))
     assert len(loose.links_off) == 1
+
+
+@pytest.mark.parametrize(("seed", "off"), [(3, 4), (4, 3)])
+def test_greedy_proves_small_fabrics(seed, off):
+    """Of the first, four links off leave a ring of eight, which greedy's moves alone don't find."""
+    fabric = make_fabric("hypercube", 3, model="powerconnect-5324")
+    chance = np.random.default_rng(seed)
+    volume = chance.integers(1, 100, (8, 8)) * (chance.random((8, 8)) < 0.3) * 1e3
+    np.fill_diagonal(volume, 0.0)
+    settings = choose(fabric, Traffic(volume, volume / 1e3), RegulateOptions("greedy"))
+    assert len(settings.links_off) == off
+    assert settings.max_channel_load_after <= settings.max_channel_load_before
+    assert settings.lower_bound_watts == pytest.approx(settings.watts_after, abs=1e-4), "and that is the optimum"
 
 
 @pytest.mark.slow

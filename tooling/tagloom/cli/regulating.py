@@ -226,8 +226,8 @@ def add(commands: Commands) -> None:
         "--method",
         default="static",
         choices=["static", "greedy", "optimal"],
-        help="static: turn off the least loaded links one by one; greedy: also move trees and hosts; optimal: search "
-        "until the bound or the time limit. No channel gets busier than the busiest was",
+        help="static: turn off the least loaded links one by one; greedy: also move trees and hosts, and prove "
+        "small fabrics; optimal: search until the bound or the time limit. No channel gets busier than the busiest was",
     )
     regulate.add_argument(
         "--levels", default="off", metavar="L,..", help="what a link may become: off, 10, 100, 1000, eee (default off)"

@@ -31,7 +31,7 @@ from tagloom.records.headroom import GUARANTEED, UNKNOWN, Headroom
 from tagloom.records.settings import LinkSettings, NetworkSettings
 from tagloom.regulate.greedy import Rules, greedy
 from tagloom.regulate.headroom import headroom_of
-from tagloom.regulate.optimal import optimal, surviving
+from tagloom.regulate.optimal import is_quick, optimal, surviving
 from tagloom.regulate.own_ways import rerouting
 from tagloom.regulate.program import Program, checked_bound
 from tagloom.regulate.rerouted import rerouted
@@ -180,17 +180,18 @@ def _regulate(
         chosen = settings_of(rerouted(fabric, traffic, reroute, rules, progress, going_on))
     else:
         starts = _starts(fabric, traffic, everything, up_down, reroute, watts, rules)
-        if options.method == "greedy":
+        quick = options.method == "greedy" and is_quick(fabric, traffic, rules)
+        until = clock() + BOUND_SECONDS if quick else began + options.time_limit_seconds
+        search = partial(optimal, fabric, traffic, starts, rules, progress, program, quick=quick)
+        if options.method == "greedy" and not quick:
             choice = greedy(fabric, traffic, starts, rules, progress)
         else:
-            until = began + options.time_limit_seconds
-            search = partial(optimal, fabric, traffic, starts, rules, progress, program)
             choice, free = search(bound, clock, until if options.survives is None else (clock() + until) / 2)
             bound = free if options.survives is None else bound
         chosen = settings_of(choice)
         if options.survives is not None and choice is not None:
             left: Choice | None = surviving(fabric, choice, rules, options.survives)
-            if options.method == "optimal":
+            if options.method == "optimal" or quick:
                 left, bound = search(bound, clock, until, options.survives)
             cost = settings_of(left).watts_after - chosen.watts_after
             chosen = replace(settings_of(left), survive_watts=cost)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.records.fabric import DEFAULT_SPEED_MBPS
-from tagloom.regulate.carry import carry
+from tagloom.regulate.carry import carry, senders_of
 from tagloom.regulate.forest import net_of, routes_of
 from tagloom.regulate.greedy import Choice, greedy
 from tagloom.regulate.program import Program
+from tagloom.regulate.tree_search import available
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 CLOSED = 1e-4  # watts
 DESCENTS = 500  # however long the time
+QUICK = 500  # hosts that send times channels: up to here greedy asks `carry`, too
+QUICK_QUESTIONS, QUICK_EFFORT = 10, 0.5  # how often at most, and CP-SAT's deterministic seconds each time
 SOURCE = "flow in fractions, and whole trees over the links it chose"
 
 
@@ -39,6 +42,8 @@ def optimal(  # noqa: PLR0913 - what the program is made of
     clock: Callable[[], float],
     until: float,
     survives: Callable[[Fabric], bool] | None = None,
+    *,
+    quick: bool = False,
 ) -> tuple[Choice | None, Bound]:
     """Return the best choice found before `clock` reaches `until`, and a bound, raised as far as was proven.
 
@@ -46,6 +51,7 @@ def optimal(  # noqa: PLR0913 - what the program is made of
     links can carry the traffic. If they can, they are the optimum; if not, they are forbidden and the program returns
     the next. If that question is too large, greedy descends until the time is over; every other descent first turns off
     links that the program leaves off. With `survives`, only links that survive are taken, and the bound is over those.
+    With `quick` there are but a few short questions, counted in steps, and one descent.
     """
 
     def kept(found: Choice | None) -> Choice | None:
@@ -53,9 +59,13 @@ def optimal(  # noqa: PLR0913 - what the program is made of
 
     best = kept(greedy(fabric, traffic, starts, rules, progress))
     if rules.off and not rules.levels and rules.limit > 0:
-        best, bound, requested = _questioned(fabric, traffic, rules, program, bound, best, clock, until, survives)
+        best, bound, requested = _questioned(
+            fabric, traffic, rules, program, bound, best, clock, until, survives, quick=quick
+        )
         if requested:
             return best, bound
+    if quick:
+        return best, bound
     unused = [i for i in _up(fabric) if i not in bound.on]
     seed = 1
     while best is not None and best.watts > bound.watts + CLOSED and clock() < until and seed < DESCENTS:
@@ -77,6 +87,8 @@ def _questioned(  # noqa: PLR0913 - what the program is made of
     clock: Callable[[], float],
     until: float,
     survives: Callable[[Fabric], bool] | None,
+    *,
+    quick: bool,
 ) -> tuple[Choice | None, Bound, bool]:
     """Return the best choice, the bound, and whether all questions to `carry` were answered.
 
@@ -87,12 +99,14 @@ def _questioned(  # noqa: PLR0913 - what the program is made of
     if program.small:  # all sets of switches have cuts: these bound nearly as well as flow, in a tenth of the time
         program = Program(fabric, traffic, rules, flow=False, at_least=bound.watts)
     top = best.watts if best is not None else np.inf
-    while not bound.out and bound.on and bound.watts + CLOSED < top and clock() < until:
+    questions = QUICK_QUESTIONS if quick else np.inf
+    while not bound.out and bound.on and bound.watts + CLOSED < top and clock() < until and questions > 0:
         if survives is not None and (dark := _too_dark(fabric, bound.on, survives)):
             program.forbid(set(_up(fabric)) - dark)
             bound = replace(program.solve(until - clock(), clock), source=SOURCE, holds_for="fixed")
             continue
-        verdict = carry(fabric, net, bound.on, rules.limit, until - clock(), clock)
+        questions -= 1
+        verdict = carry(fabric, net, bound.on, rules.limit, QUICK_EFFORT if quick else until - clock(), clock)
         if verdict.can is None or len(verdict.forest) > rules.most_trees:
             return best, bound, False
         if verdict.can:
@@ -100,6 +114,14 @@ def _questioned(  # noqa: PLR0913 - what the program is made of
         program.forbid(bound.on)
         bound = replace(program.solve(until - clock(), clock), source=SOURCE, holds_for="fixed")
     return best, bound, not bound.out and bool(bound.on)
+
+
+def is_quick(fabric: Fabric, traffic: Traffic, rules: Rules) -> bool:
+    """Return whether the fabric is so small that questions to `carry` take no longer than greedy's own search."""
+    if not available():
+        return False
+    senders, _ = senders_of(net_of(fabric, traffic, rules.max_hops))
+    return len(senders) * 2 * len(_up(fabric)) <= QUICK
 
 
 def surviving(fabric: Fabric, choice: Choice, rules: Rules, survives: Callable[[Fabric], bool]) -> Choice:
