@@ -1,6 +1,7 @@
 """The optimum is the cheapest of all subsets of links, each tried with all trees for all hosts, by another program."""
 
 import sys
+from dataclasses import replace
 from itertools import pairwise
 
 import networkx as nx
@@ -81,8 +82,8 @@ def path_of(fabric, tree, a, b):
     return [2 * graph[u][v]["link"] + int(fabric.links[graph[u][v]["link"]].a != u) for u, v in pairwise(steps)]
 
 
-def carried(fabric, volume, links, limit):
-    """Return whether some choice of a tree for every host keeps the limit and closes no cycle of channels."""
+def choices(fabric, volume, links):
+    """Return trees, each host's paths over each, and what each choice of a tree for every host loads channels with."""
     trees, at = trees_of(fabric, links), fabric.host_switch.tolist()
     paths = [[[path_of(fabric, tree, a, b) for b in at] for tree in trees] for a in at]
     load = np.zeros((len(at), len(trees), 2 * len(fabric.links)))
@@ -94,15 +95,51 @@ def carried(fabric, volume, links, limit):
     for of_host in load:  # all combinations, the last host's tree first
         total = (total[None, :, :] + of_host[:, None, :]).reshape(-1, load.shape[2])
     cables = np.repeat([len(link.cables) for link in fabric.links], 2)  # all of 1 Gb/s
-    good = np.flatnonzero((total / cables).max(axis=1) <= limit * (1 + 1e-9))
-    for which in good.tolist():
-        turns, rest = set(), which
-        for of_trees in paths:
-            rest, k = divmod(rest, len(trees))
-            turns |= {pair for path in of_trees[k] for pair in pairwise(path)}
-        if nx.is_directed_acyclic_graph(nx.DiGraph(sorted(turns))):
-            return True
-    return False
+    return trees, paths, total / cables
+
+
+def acyclic(paths, trees, which):
+    """Return whether a choice, by its index, closes no cycle of channels."""
+    turns = set()
+    for of_trees in paths:
+        which, k = divmod(which, len(trees))
+        turns |= {pair for path in of_trees[k] for pair in pairwise(path)}
+    return nx.is_directed_acyclic_graph(nx.DiGraph(sorted(turns)))
+
+
+def carried(fabric, volume, links, limit):
+    """Return whether some choice of a tree for every host keeps the limit and closes no cycle of channels."""
+    trees, paths, load = choices(fabric, volume, links)
+    good = np.flatnonzero(load.max(axis=1) <= limit * (1 + 1e-9))
+    return any(acyclic(paths, trees, which) for which in good.tolist())
+
+
+def cheapest_at_levels(fabric, volume, limit, levels, *, two):
+    """Return the least watts of links, each as slow as its load allows, or off where `levels` has 0 and none is on it.
+
+    All choices of a tree for every host are tried, those that draw least first.
+    """
+    everything = set(range(len(fabric.links)))
+    trees, paths, load = choices(fabric, volume, everything)
+    speeds = sorted({1000, *levels} - {0}, reverse=True)
+    fast = load.reshape(len(load), -1, 2).max(axis=2) / (limit * (1 + 1e-9))
+    at = [np.array([link_watts(fabric, i, s) for i in everything]) for s in speeds]
+    watts = np.full(fast.shape, np.inf)
+    for s, drawn in zip(speeds, at, strict=True):
+        watts = np.where(fast * 1000 / s <= 1, np.minimum(watts, drawn), watts)
+    least = np.minimum.reduce(at)
+    held = np.zeros((1, fast.shape[1]), bool)
+    of_tree = np.array([[i in tree for i in sorted(everything)] for tree in trees])
+    for _ in paths:
+        held = (held[None, :, :] | of_tree[:, None, :]).reshape(-1, fast.shape[1])
+    sets, which = np.unique(held, axis=0, return_inverse=True)
+    rest = []
+    for used in (set(np.flatnonzero(links).tolist()) for links in sets):
+        more = [[*some] for size in range(len(everything - used) + 1) for some in subsets(everything - used, size)]
+        good = [some for some in more if not two or spare(fabric, used | set(some))] if 0 in levels else more[-1:]
+        rest.append(min((least[some].sum() for some in good), default=np.inf))
+    cost = np.where(held, watts, 0.0).sum(axis=1) + np.array(rest)[which.reshape(-1)]
+    return next(cost[c] for c in np.argsort(cost, kind="stable").tolist() if acyclic(paths, trees, c))
 
 
 def cheapest(fabric, volume, limit, *, two, survive):
@@ -141,6 +178,23 @@ def test_optimal_turns_off_as_many_links_as_the_best_of_all_subsets(some):
 @pytest.mark.parametrize("some", few([range(n, n + 8) for n in range(0, 80, 8)], 0), ids=str)
 def test_aggregated_links_carry_what_all_their_cables_do_and_draw_as_much(some):
     assert sum(check(seed, cut=seed % 2 == 0, survive=False, aggregated=True) > 0 for seed in some) > 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["greedy", "optimal"])
+@pytest.mark.parametrize("seed", few(list(range(40)), 10, 16))
+def test_links_are_as_slow_as_in_the_best_of_all_choices(seed, method):
+    fabric, volume = a_case(seed)
+    fabric = replace(fabric, switches=tuple(replace(s, model="powerconnect-6248") for s in fabric.switches))
+    volume = np.where(np.random.default_rng(seed).random(volume.shape) < 0.5, volume, 0.01 * volume)
+    for levels in ((0, 10, 100), (10, 100)):
+        options = RegulateOptions(method, levels=levels, allow_cut=seed % 2 == 0)
+        settings = pipeline.regulate(fabric, Traffic(volume, volume), "auto", "fixed", lambda *_: None, options)
+        two = seed % 2 and spare(fabric, range(len(fabric.links)))
+        least = cheapest_at_levels(fabric, volume, settings.max_channel_load_before, levels, two=two)
+        links = sum(link_watts(fabric, i) for i in range(len(fabric.links)))
+        assert links - settings.watts_before + settings.watts_after == pytest.approx(least)
+        assert settings.lower_bound_watts <= settings.watts_after
 
 
 @pytest.mark.daily

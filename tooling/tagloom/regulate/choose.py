@@ -181,18 +181,17 @@ def _regulate(
     else:
         starts = _starts(fabric, traffic, everything, up_down, reroute, watts, rules)
         quick = options.method == "greedy" and is_quick(fabric, traffic, rules)
-        until = clock() + BOUND_SECONDS if quick else began + options.time_limit_seconds
+        until = clock() + BOUND_SECONDS / 2 if quick else began + options.time_limit_seconds
         search = partial(optimal, fabric, traffic, starts, rules, progress, program, quick=quick)
-        if options.method == "greedy" and not quick:
-            choice = greedy(fabric, traffic, starts, rules, progress)
-        else:
+        if exact := quick or options.method == "optimal":
             choice, free = search(bound, clock, until if options.survives is None else (clock() + until) / 2)
             bound = free if options.survives is None else bound
+        else:
+            choice = greedy(fabric, traffic, starts, rules, progress)
         chosen = settings_of(choice)
         if options.survives is not None and choice is not None:
             left: Choice | None = surviving(fabric, choice, rules, options.survives)
-            if options.method == "optimal" or quick:
-                left, bound = search(bound, clock, until, options.survives)
+            left, bound = search(bound, clock, until, options.survives) if exact else (left, bound)
             cost = settings_of(left).watts_after - chosen.watts_after
             chosen = replace(settings_of(left), survive_watts=cost)
     floods = () if load_of is load_with_copies else uncounted_floods(fabric, traffic.volume_bytes)

@@ -1,15 +1,16 @@
-"""Turn links off or slow them down one at a time, by saving per lost capacity, and move all paths away."""
+"""Turn links off or slow them down one at a time, by saving per lost capacity, and move paths away."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tagloom.graph.floods import load_with_copies
+from tagloom.records.fabric import DEFAULT_SPEED_MBPS
 from tagloom.regulate.forest import links_of, net_of, trees_of
-from tagloom.regulate.moves import Trees, bridges, ease, gather, overfull, slower, without
+from tagloom.regulate.moves import SLACK, Trees, bridges, ease, gather, lower, overfull
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -26,9 +27,11 @@ JOINS = 2_000_000  # joins tried per tree and link, times hosts and switches: ma
 ROUNDS = 40  # moves off an overloaded channel before a link is kept on
 PACKED = 16  # trees tried as the one that most hosts share
 CHANCE = 1.0  # standard deviation of the log of the factor on each price after the first two descents
+EVEN = 1e-9  # share of the watts that only rounding explains
 FIRST = 1e-6  # price factor of the links to turn off first
 EXCHANGES = 72_000_000  # links tried off during the exchange, times hosts and switches
 MOST_EXCHANGES = 6_000, 200  # links tried off at most: in all, or for each switch, whichever is more
+LEVELS = 4  # as many times fewer links are tried once links may also be slowed: most are off by then
 PAIRS = 0.5  # share of exchanges that turn two links on
 THOROUGH = 32  # switches: beyond, exchanges try few joins and moves for a link, and stop early: many are worth more
 FEW_JOINS, FEW_MOVES = 4, 8  # as JOINS and ROUNDS there
@@ -91,22 +94,20 @@ def greedy(
     trees and single hosts bring all channels to at most `rules.limit`. Links go in the order of watts saved per load
     moved, which is recomputed after each; those of `first` go before all others. Small fabrics get several descents:
     every other one packs most hosts onto one tree, later ones perturb the order at random. Exchanges of links then
-    improve the best. Returns None if no start fits the limit. `descents` sets the number of descents from each start,
+    improve the best; where links may be slowed, they are, and exchanges go on with all that a link may become. Returns
+    None if no start fits the limit. `descents` sets the number of descents from each start,
     without exchanges: it takes seconds instead of a minute. Deterministic for a seed.
     """
     net = net_of(fabric, traffic, rules.max_hops)
-    links, work = len(fabric.links), max(1, len(fabric.hosts) * len(fabric.switches))
+    work = max(1, len(fabric.hosts) * len(fabric.switches))
     most = max(3, min(32, JOINS // work))
     tries = descents or (TRIES if len(fabric.switches) <= SMALL else 1)
-    speed = np.array([link.speed_mbps or 1000 for link in fabric.links], np.float64)
-    cables = np.array([len(link.cables) for link in fabric.links], np.float64)
-    saves = np.array([rules.watts(i, int(s)) - rules.watts(i, 0) for i, s in enumerate(speed)])
-    alive = fabric.joined
+    links, alive = _links(fabric, rules), fabric.joined
     chance = np.random.default_rng(seed)
-    best: Trees | None = None
+    best: _State | None = None
     for n in range(tries):
         for i, (smaller, routes) in enumerate(starts):
-            price = np.exp(chance.normal(0.0, CHANCE, links)) if n > 1 else np.ones(links)
+            price = np.exp(chance.normal(0.0, CHANCE, len(links.full))) if n > 1 else np.ones(len(links.full))
             price[list(first)] *= FIRST
             trees = _packed(smaller, net, routes, rules) if n % 2 else trees_of(smaller, net, routes, rules.most_trees)
             if trees is None or not ease(net, trees, rules.limit, most, 10 * ROUNDS):
@@ -116,27 +117,96 @@ def greedy(
             def note(done: int, of: int, at: int = at) -> None:
                 progress(done + at * of, of * len(starts) * tries)
 
+            state = _State(trees, np.where(trees.on, links.full, 0.0))
             if rules.off:
-                _turn_off(net, trees, alive, saves * 1000.0 / (speed * cables) / price, rules, most, note)
-            if best is None or saves[trees.on].sum() < saves[best.on].sum():
-                best = trees
+                _turn_off(net, state, alive, links, price, rules, most, note)
+            if best is None or state.watts < best.watts:
+                best = state
     if best is None:
         return None
-    if rules.off and len(fabric.switches) <= SMALL and not descents:
-        usable = np.array([link.up for link in fabric.links], np.bool_)
-        trials = min(max(MOST_EXCHANGES[0], MOST_EXCHANGES[1] * len(fabric.switches)), EXCHANGES // work)
-        best = _exchange(net, best, alive, usable, saves, rules, most, chance, trials)
-    slowed = _slow(net, best, speed.astype(int).tolist(), cables.tolist(), rules, most)
-    _, tree_of_host = np.unique(best.tree_of, return_inverse=True)
-    off = np.flatnonzero(~best.on & fabric.channel_up[::2])
+    trials = min(max(MOST_EXCHANGES[0], MOST_EXCHANGES[1] * len(fabric.switches)), EXCHANGES // work)
+    trials = 0 if descents or len(fabric.switches) > SMALL else trials
+    if rules.off:
+        best = _exchange(net, best, alive, links.only(off=True), rules, most, chance, trials)
+    if rules.levels:
+        _slow(net, best, alive, links.only(off=False), rules, most)
+        best = _exchange(net, best, alive, links, rules, most, chance, trials // LEVELS)
+    _, tree_of_host = np.unique(best.trees.tree_of, return_inverse=True)
     return Choice(
-        tuple(off.tolist()),
-        slowed,
-        links_of(best),
+        tuple(np.flatnonzero(~best.trees.on & fabric.channel_up[::2]).tolist()),
+        links.slowed(best.trees),
+        links_of(best.trees),
         tree_of_host.astype(np.int64),
-        sum(rules.watts(i, slowed.get(i, int(speed[i]))) for i in np.flatnonzero(best.on).tolist()),
-        float((best.load * best.scale).max(initial=0.0)),
+        best.watts,
+        float((best.trees.load * best.trees.scale).max(initial=0.0)),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Links:
+    """The settings that links may have.
+
+    usable  bool[L], whether a link is up
+    full    float64[L], its watts at full speed; `capacity` then, in Gb/s; `cables` how many it has
+    below   the (watts, scale) of what it may have instead, least watts first; the scale of off is inf
+    """
+
+    usable: NDArray[np.bool_]
+    full: NDArray[np.float64]
+    capacity: NDArray[np.float64]
+    cables: NDArray[np.float64]
+    below: list[list[tuple[float, float]]]
+
+    def only(self, *, off: bool) -> _Links:
+        """Return links that may only be turned off, or only be slowed."""
+        return replace(self, below=[[way for way in ways if (way[1] == np.inf) == off] for ways in self.below])
+
+    def slowed(self, trees: Trees) -> dict[int, int]:
+        """Return the Mb/s of the links that are slowed."""
+        slow = np.flatnonzero(trees.on & (trees.scale[::2] * self.capacity > SLACK))
+        mbps = np.rint(1000.0 / (trees.scale[2 * slow] * self.cables[slow])).astype(int)
+        return dict(zip(slow.tolist(), mbps.tolist(), strict=True))
+
+
+def _links(fabric: Fabric, rules: Rules) -> _Links:
+    below = []
+    for i, link in enumerate(fabric.links):
+        speed = link.speed_mbps or DEFAULT_SPEED_MBPS
+        speeds = [s for s in ((0,) if rules.off else ()) + rules.levels if s < speed]
+        cheaper = [s for s in speeds if rules.watts(i, s) < rules.watts(i, speed)]
+        below.append(sorted((rules.watts(i, s), 1000.0 / (s * len(link.cables)) if s else np.inf) for s in cheaper))
+    return _Links(
+        np.array([link.up for link in fabric.links], np.bool_),
+        np.array([rules.watts(i, link.speed_mbps or DEFAULT_SPEED_MBPS) for i, link in enumerate(fabric.links)]),
+        np.array([link.capacity_mbps() for link in fabric.links]) / 1000.0,
+        np.array([len(link.cables) for link in fabric.links], np.float64),
+        below,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """Trees, and the watts of each link: float64[L], 0 where it is off."""
+
+    trees: Trees
+    drawn: NDArray[np.float64]
+
+    @property
+    def watts(self) -> float:
+        return float(self.drawn.sum())
+
+    def raised(self, some: list[int], links: _Links) -> _State:
+        """Return a copy with some links on, at full speed."""
+        trees, drawn = Trees._make(part.copy() for part in self.trees), self.drawn.copy()
+        trees.on[some], drawn[some] = True, links.full[some]
+        for i in some:
+            trees.scale[2 * i : 2 * i + 2] = 1 / links.capacity[i]
+        return _State(trees, drawn)
+
+    def busy(self) -> NDArray[np.float64]:
+        """Return the load of each link's busier channel."""
+        busy: NDArray[np.float64] = (self.trees.load * self.trees.scale).reshape(-1, 2).max(axis=1)
+        return busy
 
 
 def _packed(fabric: Fabric, net: Net, routes: Routes, rules: Rules) -> Trees | None:
@@ -154,79 +224,104 @@ def _packed(fabric: Fabric, net: Net, routes: Routes, rules: Rules) -> Trees | N
 
 def _turn_off(
     net: Net,
-    trees: Trees,
+    state: _State,
     alive: NDArray[np.bool_],
-    worth: NDArray[np.float64],
+    links: _Links,
+    price: NDArray[np.float64],
     rules: Rules,
     most: int,
     progress: Callable[[int, int], None],
 ) -> None:
+    trees, count = state.trees, len(price)
+    worth = links.full / links.capacity / price
     left = trees.on & (worth > 0)
-    links = len(left)
     allowed = bridges(net, trees.on, alive)
-    patience, rounds = (links, ROUNDS) if len(alive) <= SMALL else (PATIENCE, FEW_ROUNDS)
+    patience, rounds = (count, ROUNDS) if len(alive) <= SMALL else (PATIENCE, FEW_ROUNDS)
     unit = rules.limit if rules.limit > 0 else 1.0
     refused = 0
     while left.any() and refused < patience:
-        busy = (trees.load * trees.scale).reshape(links, 2).max(axis=1)
-        price = np.where(left, (busy / unit + 1e-3) / np.maximum(worth, 1e-12), np.inf)
-        i = int(np.argmin(price))
+        cost = np.where(left, (state.busy() / unit + 1e-3) / np.maximum(worth, 1e-12), np.inf)
+        i = int(np.argmin(cost))
         left[i] = False
-        progress(links - int(left.sum()), links)
-        trees.on[i] = False
-        after = bridges(net, trees.on, alive)
-        trees.on[i] = True
-        if after < 0 or (rules.two_connected and after > allowed):
+        progress(count - int(left.sum()), count)
+        if not _may_go(net, trees, i, alive, allowed, rules):
             continue
-        gone = without(net, trees, i, rules.limit, most, rounds)
-        refused = 0 if gone else refused + 1
+        if lower(net, trees, i, np.inf, rules.limit, most, rounds):
+            refused, state.drawn[i] = 0, 0.0
+        else:
+            refused += 1
 
 
-def _exchange(  # noqa: PLR0913 - what one descent works on
+def _may_go(net: Net, trees: Trees, i: int, alive: NDArray[np.bool_], allowed: int, rules: Rules) -> bool:
+    """Return whether links connect all switches without link i, with at most `allowed` bridges where that counts."""
+    trees.on[i] = False
+    after = bridges(net, trees.on, alive)
+    trees.on[i] = True
+    return after >= 0 and not (rules.two_connected and after > allowed)
+
+
+def _slow(net: Net, state: _State, alive: NDArray[np.bool_], links: _Links, rules: Rules, most: int) -> None:
+    """Slow the links that are on, the least loaded first, each as far as its load allows."""
+    for i in np.argsort(state.busy(), kind="stable").tolist():
+        for watts, scale in _ways(net, state, i, alive, 0, links, rules):
+            if lower(net, state.trees, i, scale, rules.limit, most, ROUNDS):
+                state.drawn[i] = watts
+                break
+
+
+def _ways(
+    net: Net, state: _State, i: int, alive: NDArray[np.bool_], allowed: int, links: _Links, rules: Rules
+) -> list[tuple[float, float]]:
+    """Return what a link that is on may be lowered to, as (watts, scale): not to off where links would not connect."""
+    ways = [way for way in links.below[i] if way[0] < state.drawn[i]] if state.trees.on[i] else []
+    if ways and ways[0][1] == np.inf:
+        stays = overfull(net, state.trees, i, rules.limit) or not _may_go(net, state.trees, i, alive, allowed, rules)
+        return ways[1:] if stays else ways
+    return ways
+
+
+def _exchange(
     net: Net,
-    trees: Trees,
+    state: _State,
     alive: NDArray[np.bool_],
-    usable: NDArray[np.bool_],
-    saves: NDArray[np.float64],
+    links: _Links,
     rules: Rules,
     most: int,
     chance: np.random.Generator,
     trials: int,
-) -> Trees:
-    """Return trees after exchanges: one link or two on again, and more off for them, or as many, to walk on.
+) -> _State:
+    """Return a choice after exchanges: one link or two at full speed again, and others lower that save as much or more.
 
     A link of a chain of switches can only go if its switches are led elsewhere, which takes two. Those that carry least
-    are tried first; on large fabrics others are turned on instead after REFUSALS in a row. At most `trials` links are
-    tried in all; neither number nor watts of the links that are on ever grows.
+    are tried first; on large fabrics others are raised instead after REFUSALS in a row. At most `trials` links are
+    tried in all; the watts of the links never grow.
     """
-    links, many = len(trees.on), len(alive) > THOROUGH
-    most, rounds, patience = (min(most, FEW_JOINS), FEW_MOVES, REFUSALS) if many else (most, ROUNDS, links)
-    while trials > 0 and len(candidates := np.flatnonzero(usable & ~trees.on)):
+    many = len(alive) > THOROUGH
+    most, rounds, patience = (min(most, FEW_JOINS), FEW_MOVES, REFUSALS) if many else (most, ROUNDS, len(links.full))
+    lowest = np.array([ways[0][0] if ways else np.inf for ways in links.below])
+    while trials > 0 and len(candidates := np.flatnonzero(links.usable & (state.drawn < links.full))):
         added = _reopened(net, candidates, chance)
-        base, spent = bridges(net, trees.on, alive), saves[added].sum()
-        changed = Trees._make(part.copy() for part in trees)
-        changed.on[added] = True
-        count, gone, refused = 0, 0.0, 0
-        busy = (trees.load * trees.scale).reshape(links, 2).max(axis=1) * np.exp(chance.normal(0, CHANCE, links))
+        base, changed, refused = bridges(net, state.trees.on, alive), state.raised(added, links), 0
+        busy = state.busy() * np.exp(chance.normal(0, CHANCE, len(links.full)))
+        busy[added] = np.inf
         for j in np.argsort(busy, kind="stable").tolist():
-            if not changed.on[j] or j in added or saves[j] <= 0 or overfull(net, changed, j, rules.limit):
+            better = changed.watts < state.watts * (1 - EVEN)
+            if lowest[j] >= changed.drawn[j] or (better and j not in added):
                 continue
-            changed.on[j] = False
-            after = bridges(net, changed.on, alive)
-            changed.on[j] = True
-            if after < 0 or (rules.two_connected and after > base):
-                continue
-            trials -= 1
-            if without(net, changed, j, rules.limit, most, rounds):
-                count, gone, refused = count + 1, gone + saves[j], 0
-                if count > len(added) and gone > spent * (1 + 1e-9):
+            ways = _ways(net, changed, j, alive, base, links, rules)
+            ways = [way for way in ways if way[1] < np.inf] if j in added else ways
+            refused += 1 if ways else 0
+            for watts, scale in ways:
+                trials -= 1
+                if lower(net, changed.trees, j, scale, rules.limit, most, rounds):
+                    changed.drawn[j], refused = watts, 0
                     break
-            elif (refused := refused + 1) >= patience:
+            if refused >= patience:
                 break
-        if count >= len(added) and gone >= spent * (1 - 1e-9):
-            trees = changed
+        if changed.watts <= state.watts * (1 + EVEN):
+            state = changed
         trials -= 1
-    return trees
+    return state
 
 
 def _reopened(net: Net, candidates: NDArray[np.int64], chance: np.random.Generator) -> list[int]:
@@ -235,18 +330,3 @@ def _reopened(net: Net, candidates: NDArray[np.int64], chance: np.random.Generat
     ends = {int(net.tail[2 * i]), int(net.head[2 * i])}
     near = [j for j in candidates.tolist() if len(ends & {int(net.tail[2 * j]), int(net.head[2 * j])}) == 1]
     return [i, int(chance.choice(near))] if near and chance.random() < PAIRS else [i]
-
-
-def _slow(net: Net, trees: Trees, speed: list[int], cables: list[float], rules: Rules, most: int) -> dict[int, int]:
-    """Slow the links that are on, the least loaded first, each as far as its load allows; return Mb/s by link."""
-    slowed: dict[int, int] = {}
-    if not rules.levels:
-        return slowed
-    busy = (trees.load * trees.scale).reshape(len(speed), 2).max(axis=1)
-    for i in np.argsort(busy, kind="stable").tolist():
-        speeds = [s for s in rules.levels if s < speed[i] and rules.watts(i, s) < rules.watts(i, speed[i])]
-        for _, s in sorted((rules.watts(i, s), s) for s in speeds) if trees.on[i] else ():
-            if slower(net, trees, i, 1000.0 / (s * cables[i]), rules.limit, most, ROUNDS):
-                slowed[i] = s
-                break
-    return slowed

@@ -644,20 +644,52 @@ def _reroute(net: Net, trees: Trees, link: int, limit: float, most: int) -> bool
 
 
 @kernel
-def without(net: Net, trees: Trees, link: int, limit: float, most: int, rounds: int) -> bool:
-    """Turn a link off and return True; restore everything and return False if a channel overloads or a cycle closes."""
-    saved_row, saved_down, saved_up = trees.row.copy(), trees.down.copy(), trees.up.copy()
-    saved = trees.tree_of.copy(), trees.load.copy(), trees.turn.copy(), trees.place.copy()
-    count = trees.used[0]
-    trees.on[link] = False
-    if _reroute(net, trees, link, limit, most) and ease(net, trees, limit, most, rounds):
+def lower(net: Net, trees: Trees, link: int, scale: float, limit: float, most: int, rounds: int) -> bool:
+    """Slow a link down, or turn it off, and move off it what it can't carry then; return whether that succeeded.
+
+    `scale` is that of its loads, inf for off. If a channel overloads or a cycle closes, everything is restored.
+    """
+    saved = _copied(trees)
+    _set_level(trees, link, scale)
+    moved = scale < np.inf or _reroute(net, trees, link, limit, most)
+    if moved and ease(net, trees, limit, most, rounds):
         drop_empty(trees)
         return True
-    trees.on[link] = True
-    trees.row[:], trees.down[:], trees.up[:] = saved_row, saved_down, saved_up
-    trees.tree_of[:], trees.load[:], trees.turn[:], trees.place[:] = saved
-    trees.used[0] = count
+    _restore(trees, saved)
     return False
+
+
+@kernel
+def _set_level(trees: Trees, link: int, scale: float) -> None:
+    if scale < np.inf:
+        trees.scale[2 * link : 2 * link + 2] = scale
+    else:
+        trees.on[link] = False
+
+
+@kernel
+def _copied(trees: Trees) -> Trees:
+    return Trees(
+        trees.on.copy(),
+        trees.scale.copy(),
+        trees.used.copy(),
+        trees.tree_of.copy(),
+        trees.root.copy(),
+        trees.row.copy(),
+        trees.down.copy(),
+        trees.up.copy(),
+        trees.load.copy(),
+        trees.turn.copy(),
+        trees.place.copy(),
+    )
+
+
+@kernel
+def _restore(trees: Trees, saved: Trees) -> None:
+    trees.on[:], trees.scale[:], trees.used[:] = saved.on, saved.scale, saved.used
+    trees.tree_of[:], trees.root[:] = saved.tree_of, saved.root
+    trees.row[:], trees.down[:], trees.up[:] = saved.row, saved.down, saved.up
+    trees.load[:], trees.turn[:], trees.place[:] = saved.load, saved.turn, saved.place
 
 
 @kernel
@@ -863,19 +895,3 @@ def gather(net: Net, trees: Trees, k: int, limit: float) -> int:
         trees.down[k] += d
         trees.up[k] += u
     return stay
-
-
-@kernel
-def slower(net: Net, trees: Trees, link: int, scale: float, limit: float, most: int, rounds: int) -> bool:
-    """Scale a link's loads by its lower speed and move the excess; restore all and return False if that fails."""
-    saved_row, saved_down, saved_up = trees.row.copy(), trees.down.copy(), trees.up.copy()
-    saved = trees.tree_of.copy(), trees.load.copy(), trees.turn.copy(), trees.place.copy()
-    before, count = trees.scale[2 * link], trees.used[0]
-    trees.scale[2 * link : 2 * link + 2] = scale
-    if ease(net, trees, limit, most, rounds):
-        return True
-    trees.scale[2 * link : 2 * link + 2] = before
-    trees.row[:], trees.down[:], trees.up[:] = saved_row, saved_down, saved_up
-    trees.tree_of[:], trees.load[:], trees.turn[:], trees.place[:] = saved
-    trees.used[0] = count
-    return False

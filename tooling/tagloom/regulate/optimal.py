@@ -58,7 +58,7 @@ def optimal(  # noqa: PLR0913 - what the program is made of
         return found if found is None or survives is None else surviving(fabric, found, rules, survives)
 
     best = kept(greedy(fabric, traffic, starts, rules, progress))
-    if rules.off and not rules.levels and rules.limit > 0:
+    if (rules.off or rules.levels) and rules.limit > 0:
         best, bound, requested = _questioned(
             fabric, traffic, rules, program, bound, best, clock, until, survives, quick=quick
         )
@@ -96,17 +96,21 @@ def _questioned(  # noqa: PLR0913 - what the program is made of
     none is cheaper than `best`, which then is the optimum.
     """
     net = net_of(fabric, traffic, rules.max_hops)
-    if program.small:  # all sets of switches have cuts: these bound nearly as well as flow, in a tenth of the time
+    if (
+        program.small and not rules.levels
+    ):  # all sets of switches have cuts: these bound nearly as well as flow, in a tenth of the time
         program = Program(fabric, traffic, rules, flow=False, at_least=bound.watts)
     top = best.watts if best is not None else np.inf
     questions = QUICK_QUESTIONS if quick else np.inf
     while not bound.out and bound.on and bound.watts + CLOSED < top and clock() < until and questions > 0:
         if survives is not None and (dark := _too_dark(fabric, bound.on, survives)):
-            program.forbid(set(_up(fabric)) - dark)
+            program.forbid({i: _speed(fabric, i) for i in _up(fabric) if i not in dark})
             bound = replace(program.solve(until - clock(), clock), source=SOURCE, holds_for="fixed")
             continue
         questions -= 1
-        verdict = carry(fabric, net, bound.on, rules.limit, QUICK_EFFORT if quick else until - clock(), clock)
+        verdict = carry(
+            fabric.with_speeds(bound.on), net, bound.on, rules.limit, QUICK_EFFORT if quick else until - clock(), clock
+        )
         if verdict.can is None or len(verdict.forest) > rules.most_trees:
             return best, bound, False
         if verdict.can:
@@ -129,7 +133,7 @@ def surviving(fabric: Fabric, choice: Choice, rules: Rules, survives: Callable[[
 
     Trees of the choice stay where they are: a link more is used by none of them.
     """
-    saves = {i: rules.watts(i, fabric.links[i].speed_mbps or DEFAULT_SPEED_MBPS) for i in choice.off}
+    saves = {i: rules.watts(i, _speed(fabric, i)) for i in choice.off}
     off: set[int] = set()
     for i in sorted(choice.off, key=lambda i: (-saves[i], i)):
         off |= {i} if survives(fabric.with_links_down(off | {i})) else set()
@@ -155,11 +159,16 @@ def _up(fabric: Fabric) -> list[int]:
     return [i for i, link in enumerate(fabric.links) if link.up]
 
 
+def _speed(fabric: Fabric, i: int) -> int:
+    return fabric.links[i].speed_mbps or DEFAULT_SPEED_MBPS
+
+
 def _choice(fabric: Fabric, traffic: Traffic, rules: Rules, verdict: Verdict, bound: Bound) -> Choice:
     """Return the choice whose links and trees carry the traffic."""
     off = tuple(i for i in _up(fabric) if i not in bound.on)
-    smaller = fabric.with_links_down(off)
+    slowed = {i: mbps for i, mbps in bound.on.items() if mbps < _speed(fabric, i)}
+    smaller = fabric.with_links_down(off).with_speeds(slowed)
     routes = routes_of(smaller, verdict.forest, verdict.tree_of_host, "regulated", "")
     load = rules.load_of(smaller, routes, traffic.volume_bytes)
     watts = sum(rules.watts(i, mbps) for i, mbps in bound.on.items())
-    return Choice(off, {}, verdict.forest, verdict.tree_of_host, watts, float(load.max(initial=0.0)))
+    return Choice(off, slowed, verdict.forest, verdict.tree_of_host, watts, float(load.max(initial=0.0)))

@@ -14,7 +14,7 @@ from tagloom.regulate.chains import least_links
 from tagloom.regulate.highs import INFEASIBLE, TIME_OUT, solve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -83,7 +83,7 @@ class Program:
         """Build the program; `flow` adds the flow, and solutions below `at_least` watts are excluded."""
         self._fabric, self._rules = fabric, rules
         self._bundles = bundles = _bundles(fabric, rules)
-        demand = _demand(fabric, traffic)
+        demand = _demand(fabric, traffic.volume_bytes)
         self._alive = np.flatnonzero(fabric.joined).tolist()
         self._at = [(b, j) for b, levels in enumerate(bundles.level) for j in range(len(levels))]
         self._of_bundle: dict[int, list[int]] = defaultdict(list)
@@ -114,7 +114,7 @@ class Program:
         if flow and rules.limit > 0 and len(sources):
             (_flow if exact else _degrees)(rows, demand, bundles, self._of_bundle, capacity, sources)
         self._whole = set(range(width))
-        self._above: dict[tuple[int, int], int] = {}
+        self._above: dict[tuple[int, int, int], int] = {}
         self._source = "flow in fractions" if exact else "what enters and leaves every switch, and hops in all"
         self._best = at_least
 
@@ -159,20 +159,21 @@ class Program:
                 _cut(rows, cut, bundles, self._of_bundle, self._least)
         return Bound(self._stepped(self._best) - ROUND_UP, self._source, out, on)
 
-    def forbid(self, on: Collection[int]) -> None:
-        """Demand more links of some bundle than in `on`, which were shown to be too few; only for links on or off."""
+    def forbid(self, on: Mapping[int, int]) -> None:
+        """Demand more or faster links of some bundle than in `on`, Mb/s by link, which were shown to be too few."""
         more: dict[int, float] = {}
         for b, links in enumerate(self._bundles.links):
-            count = sum(i in on for i in links) + 1
-            if count > len(links):
-                continue
-            if (b, count) not in self._above:
-                self._above[b, count] = column = self._rows.columns
-                self._rows.columns += 1
-                self._whole.add(column)
-                (x,) = self._of_bundle[b]
-                self._rows.add({x: 1.0, column: -float(count)}, 0.0, np.inf)
-            more[self._above[b, count]] = 1.0
+            for mbps, _ in self._bundles.level[b]:
+                count = sum(on.get(i, 0) >= mbps for i in links) + 1
+                if count > len(links):
+                    continue
+                if (b, mbps, count) not in self._above:
+                    self._above[b, mbps, count] = column = self._rows.columns
+                    self._rows.columns += 1
+                    self._whole.add(column)
+                    fast = {x: 1.0 for x in self._of_bundle[b] if self._bundles.level[b][self._at[x][1]][0] >= mbps}
+                    self._rows.add(fast | {column: -float(count)}, 0.0, np.inf)
+                more[self._above[b, mbps, count]] = 1.0
         self._rows.add(more, 1.0, np.inf)
 
     def _stepped(self, watts: float) -> float:
@@ -226,11 +227,11 @@ def _bundles(fabric: Fabric, rules: Rules) -> _Bundles:
     )
 
 
-def _demand(fabric: Fabric, traffic: Traffic) -> NDArray[np.float64]:
+def _demand(fabric: Fabric, volume: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the bytes between switches, float64[N, N], 0 on the diagonal."""
     n = len(fabric.switches)
     demand = np.zeros((n, n))
-    np.add.at(demand, (fabric.host_switch[:, None], fabric.host_switch[None, :]), traffic.volume_bytes)
+    np.add.at(demand, (fabric.host_switch[:, None], fabric.host_switch[None, :]), volume)
     np.fill_diagonal(demand, 0.0)
     return demand
 
