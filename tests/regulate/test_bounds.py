@@ -12,6 +12,8 @@ from tagloom.graph.paths import channel_load
 from tagloom.platforms import PortWatts
 from tagloom.records.traffic import Traffic
 from tagloom.regulate.choose import RegulateOptions
+from tagloom.regulate.greedy import Rules
+from tagloom.regulate.packing import heaviest, weighed
 from tagloom.regulate.program import Program, checked_bound
 from tagloom.regulate.settings_file import to_json
 from tagloom.route import METHODS, balanced, route
@@ -124,6 +126,32 @@ def test_levels_without_off_turn_nothing_off_and_their_gap_is_true(method, assig
             assert settings.lower_bound_watts <= settings.watts_after
             both = choose(fabric, traffic, "auto", assignment, method=method, levels=(0, *levels))
             assert both.lower_bound_watts <= settings.lower_bound_watts + 1e-4
+
+
+def test_a_bound_counts_how_many_whole_flows_fit_on_a_link():
+    """Three flows of 0.6 of a link come to 1.8 links in fractions, and take three: no two fit on one."""
+    fabric = make_irregular([3, 3], [(0, 1)] * 5, model="powerconnect-5324")
+    volume = np.zeros((6, 6))
+    volume[[0, 1, 2], [3, 4, 5]] = 6e5
+    for share, links in ((1.0, 3), (0.5, 1), (1.7, np.inf)):
+        rules = Rules(1e6, False, True, (), lambda _, mbps: float(mbps > 0), 10)
+        bound = Program(fabric, Traffic(share * volume, volume), rules).solve(10.0, lambda: 0.0)
+        assert bound.watts == pytest.approx(links, abs=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_flows_that_fit_on_a_link_together_never_count_for_more_than_it_carries(seed):
+    """Flows are drawn from parts of a link, halves and thirds among them, until the next is too large."""
+    chance = np.random.default_rng(seed)
+    parts = np.r_[1 / np.arange(1, 20), 1 / 3 + 1e-6, 0.5 - 1e-9, 0.5 + 1e-9, chance.random(10)]
+    for _ in range(300):
+        flows = chance.choice(parts, 40)
+        fits = np.cumsum(flows) <= 1 + 1e-12
+        counted = weighed(7.0 * flows, 7.0)
+        assert len(counted) > 8
+        assert all(each[fits].sum() <= 7.0 * (1 + 1e-9) for each in counted)
+    assert heaviest(weighed(np.full((2, 2), 6.0), 10.0), np.ones((2, 2))) == 1
+    assert heaviest(weighed(np.full((2, 2), 5.0), 10.0), np.ones((2, 2))) == 0
 
 
 def test_a_bound_lets_every_link_sleep_that_may():

@@ -155,7 +155,7 @@ def _regulate(
 
     def settings_of(choice: Choice | None) -> LinkSettings:
         if choice is None:
-            tried = "no set of trees was found with" if np.isfinite(bound.watts) else "not even flow in fractions has"
+            tried = "no set of trees was found with" if np.isfinite(bound.watts) else "no choice of paths has"
             raise _does_not_fit(fabric, load, limit, tried)
         return _settings_of(fabric, options.method, choice, before, full, watts)
 

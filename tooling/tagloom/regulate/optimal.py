@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 CLOSED = 1e-4  # watts
 DESCENTS = 500  # however long the time
+DESCENDING = 1 / 3  # of the time, that is left for descents where a question stays open
 QUICK = 500  # hosts that send times channels: up to here greedy asks `carry`, too
 QUICK_QUESTIONS, QUICK_EFFORT = 10, 0.5  # how often at most, and CP-SAT's deterministic seconds each time
 SOURCE = "flow in fractions, and whole trees over the links it chose"
@@ -49,9 +50,10 @@ def optimal(  # noqa: PLR0913 - what the program is made of
 
     The first descent is greedy's own, so the result is never worse. Then `carry` decides whether the program's cheapest
     links can carry the traffic. If they can, they are the optimum; if not, they are forbidden and the program returns
-    the next. If that question is too large, greedy descends until the time is over; every other descent first turns off
-    links that the program leaves off. With `survives`, only links that survive are taken, and the bound is over those.
-    With `quick` there are but a few short questions, counted in steps, and one descent.
+    the next. If that question is too large, or open after two thirds of the time, greedy descends until it is over;
+    every other descent first turns off links that the program leaves off. With `survives`, only links that survive are
+    taken, and the bound is over those. With `quick` there are but a few short questions, counted in steps, and one
+    descent.
     """
 
     def kept(found: Choice | None) -> Choice | None:
@@ -59,8 +61,9 @@ def optimal(  # noqa: PLR0913 - what the program is made of
 
     best = kept(greedy(fabric, traffic, starts, rules, progress))
     if (rules.off or rules.levels) and rules.limit > 0:
+        last = until if quick else until - (until - clock()) * DESCENDING
         best, bound, requested = _questioned(
-            fabric, traffic, rules, program, bound, best, clock, until, survives, quick=quick
+            fabric, traffic, rules, program, bound, best, clock, last, survives, quick=quick
         )
         if requested:
             return best, bound
@@ -117,7 +120,7 @@ def _questioned(  # noqa: PLR0913 - what the program is made of
             return _choice(fabric, traffic, rules, verdict, bound), bound, True
         program.forbid(bound.on)
         bound = replace(program.solve(until - clock(), clock), source=SOURCE, holds_for="fixed")
-    return best, bound, not bound.out and bool(bound.on)
+    return best, bound, bound.watts + CLOSED >= top
 
 
 def is_quick(fabric: Fabric, traffic: Traffic, rules: Rules) -> bool:

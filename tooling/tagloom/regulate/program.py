@@ -12,6 +12,7 @@ import numpy as np
 from tagloom.graph.search import all_hops
 from tagloom.regulate.chains import least_links
 from tagloom.regulate.highs import INFEASIBLE, TIME_OUT, solve
+from tagloom.regulate.packing import heaviest, weighed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -27,6 +28,7 @@ MIP_GAP = 1e-6
 ROUND_UP = 1e-6  # watts that HiGHS' tolerances may add to a bound
 BEATEN = 1e-4  # watts below a bound, or as a share of it, that no rounding explains
 STEP_SLACK = 1e-4  # links that they may add, before the bound is rounded up to whole links
+MOST_WEIGHED = 300  # hosts: up to here flows count for what is left of a link beside them, too
 CUT_SWITCHES = 10  # switches: up to here every set of them gets a cut
 CUT_SLACK = 1e-9  # of a link: loads are whole bytes, only the division rounds
 
@@ -66,7 +68,7 @@ class Program:
 
     The integer variables count the links of each bundle at each level. The traffic from each switch is a fractional
     flow over any paths, at most `rules.limit` bytes per Gb/s on a channel. Every routing is such a flow, so no choice
-    draws less.
+    draws less. Where all links have one capacity, flows may count for more than their bytes (`weighed`).
 
     Every switch keeps a link, two under the two-connected rule (if it has two). So does every set of switches that a
     solution cuts off, while time is left. The links around a set of switches must also carry what leaves or enters it,
@@ -83,7 +85,6 @@ class Program:
         """Build the program; `flow` adds the flow, and solutions below `at_least` watts are excluded."""
         self._fabric, self._rules = fabric, rules
         self._bundles = bundles = _bundles(fabric, rules)
-        demand = _demand(fabric, traffic.volume_bytes)
         self._alive = np.flatnonzero(fabric.joined).tolist()
         self._at = [(b, j) for b, levels in enumerate(bundles.level) for j in range(len(levels))]
         self._of_bundle: dict[int, list[int]] = defaultdict(list)
@@ -98,21 +99,25 @@ class Program:
             x: rules.limit * bundles.cables[b] * bundles.level[b][j][0] / 1000.0 for x, (b, j) in enumerate(self._at)
         }
         greatest = max(capacity.values(), default=0.0)
+        uniform = greatest > 0 and min(capacity.values()) == greatest and len(fabric.hosts) <= MOST_WEIGHED
+        counted = [_demand(fabric, each) for each in weighed(traffic.volume_bytes, greatest if uniform else 0.0)]
+        most = heaviest(counted, _hops(fabric)) if len(counted) > 1 else 0
         self.small = len(self._alive) <= CUT_SWITCHES
         if len(self._alive) > 1:
             for cut in _sets(self._alive, bundles.ends):
-                filled = _filled(demand, cut, greatest)
+                filled = max(_filled(each, cut, greatest) for each in counted)
                 if filled > self._least or len(cut) == 1:
                     _cut(rows, cut, bundles, self._of_bundle, max(self._least, filled))
         if rules.two_connected and rules.limit > 0:
             alive = np.array(self._alive)
-            rows.add(dict.fromkeys(range(width), 1.0), least_links(demand[np.ix_(alive, alive)], greatest), np.inf)
-        sources = np.flatnonzero(demand.sum(axis=1) > 0)
+            least = max(least_links(counted[k][np.ix_(alive, alive)], greatest) for k in {0, most})
+            rows.add(dict.fromkeys(range(width), 1.0), least, np.inf)
+        sources = np.flatnonzero(counted[0].sum(axis=1) > 0)
         exact = 2 * len(bundles.ends) * len(sources) <= FLOW_TERMS
         if at_least > 0:
             rows.add({x: bundles.level[b][j][1] for x, (b, j) in enumerate(self._at)}, at_least, np.inf)
         if flow and rules.limit > 0 and len(sources):
-            (_flow if exact else _degrees)(rows, demand, bundles, self._of_bundle, capacity, sources)
+            (_flow if exact else _degrees)(rows, counted[most], bundles, self._of_bundle, capacity, sources)
         self._whole = set(range(width))
         self._above: dict[tuple[int, int, int], int] = {}
         self._source = "flow in fractions" if exact else "what enters and leaves every switch, and hops in all"
@@ -234,6 +239,13 @@ def _demand(fabric: Fabric, volume: NDArray[np.float64]) -> NDArray[np.float64]:
     np.add.at(demand, (fabric.host_switch[:, None], fabric.host_switch[None, :]), volume)
     np.fill_diagonal(demand, 0.0)
     return demand
+
+
+def _hops(fabric: Fabric) -> NDArray[np.float64]:
+    """Return the fewest channels between switches, float64[N, N], 0 where there is no path."""
+    up, switches = fabric.channel_up, np.arange(len(fabric.switches))
+    hops = all_hops(len(switches), fabric.tail[up], fabric.head[up], switches)
+    return np.where(np.isfinite(hops), hops, 0.0)
 
 
 def _cut(rows: _Rows, cut: set[int], bundles: _Bundles, of_bundle: dict[int, list[int]], least: int) -> None:
