@@ -53,7 +53,8 @@ channel's load rise. `static` is the paper's rule, with equality allowed (see Fi
 its connectivity rule; `greedy` and `optimal` beside it keep the fabric so that any one link may still fail. A cell is
 links off, percent saved, and the gap: how far its watts are above a lower bound for every choice under the same rule,
 in percent; 0.00 is a proof that there is none better. `optimal` had at most five minutes a row; CPU seconds are of all
-four methods with their bounds, the first row's with compiling.
+four methods with their bounds, the first row's with compiling. Gaps are from before the bound counted whole flows
+([selection](selection.md)): those above 0 may be smaller now, and `optimal` sooner done.
 
 ## The arithmetic of the paper's 20, 19 and 25 %
 
