@@ -180,6 +180,9 @@ reference: $(READY) ## the pages of docs/reference and the drawings, from the co
 	@$(BIN)/python docs/reference/write.py
 	@$(BIN)/python docs/pictures/draw.py
 
+proofs: ## check the theorems of tooling/proofs with Coq, and print what each assumes (needs Debian's coq)
+	@tooling/proofs/build.sh dist/proofs
+
 RELEASE_OPTIONS :=
 
 release: $(READY) ## show what a release would change: version, changelog, commit, tag (RELEASE_OPTIONS="--version 0.2.0 --do")
@@ -197,4 +200,4 @@ lock: ## renew requirements.lock and docs/requirements.lock within the ranges of
 clean: ## remove what the other targets made
 	@rm -rf $(VENV) .neighbours dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .ansible
 
-.PHONY: help setup demo lab test test-slow test-daily quick coverage test-long pages mutants fuzz dataplane neighbours check check-types check-types-of-tests check-ansible man docs collection sbom sanity image release reference bench lock clean
+.PHONY: help setup demo lab test test-slow test-daily quick coverage test-long pages mutants fuzz dataplane neighbours check check-types check-types-of-tests check-ansible man docs collection sbom sanity image proofs release reference bench lock clean

@@ -181,6 +181,7 @@ TABLE: dict[str, Need] = {
     "mpifort": optional("libopenmpi-dev", "mpifort"),
     "gfortran": optional("gfortran", "gfortran"),
     "mpirun": optional("openmpi-bin", "mpirun"),
+    "coqc": optional("coq", "coqc"),  # 200 MB
     "shellcheck": optional("shellcheck", "shellcheck"),
     "systemd-analyze": optional("systemd", "systemd-analyze"),
     "netlab": Need(("netlab",), get="make neighbours"),
