@@ -1,7 +1,7 @@
 (** Print what each theorem assumes. "Closed under the global context" means: nothing but the definitions in its own
     statement. A test reads this output. *)
 
-From Tagloom Require Import Model Deadlock Delivery Tree Waves.
+From Tagloom Require Import Model Deadlock Delivery Tree Waves Check.
 
 Print Assumptions no_deadlock.
 Print Assumptions at_rest_is_empty.
@@ -14,3 +14,5 @@ Print Assumptions broadcast_kept.
 Print Assumptions broadcast_bounded.
 Print Assumptions wave.
 Print Assumptions wave_broadcast_once.
+Print Assumptions check_wave_sound.
+Print Assumptions check_still_sound.

@@ -7,6 +7,6 @@ command -v coqc >/dev/null || { echo "coqc is missing:  sudo apt install --no-in
 mkdir -p "$out"
 cp "$here"/*.v "$out"
 cd "$out"
-for name in Model Runs Account Deadlock Delivery Tree Waves Assumptions; do
+for name in Model Runs Account Deadlock Delivery Tree Waves Check Assumptions Extract; do
     coqc -q -Q . Tagloom "$name.v"
 done
