@@ -182,6 +182,7 @@ TABLE: dict[str, Need] = {
     "gfortran": optional("gfortran", "gfortran"),
     "mpirun": optional("openmpi-bin", "mpirun"),
     "coqc": optional("coq", "coqc"),  # 200 MB
+    "ocamlopt": optional("ocaml", "ocamlopt"),
     "shellcheck": optional("shellcheck", "shellcheck"),
     "systemd-analyze": optional("systemd", "systemd-analyze"),
     "netlab": Need(("netlab",), get="make neighbours"),

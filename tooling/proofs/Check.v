@@ -23,6 +23,7 @@ Record PortConfig := {
   is_untagged_taken : bool;
   is_filtering : bool;
   is_flooding : bool;
+  is_learning : bool;
 }.
 
 (** A destination as a number. *)
@@ -44,6 +45,7 @@ Definition config_of (c : SwitchConfig) : Config :=
      takes_untagged p := port p is_untagged_taken false;
      filters p := port p is_filtering false;
      floods p := port p is_flooding false;
+     learns p := port p is_learning false;
      exists_vlan v := match look v (its_members c) with Some _ => true | None => false end;
      member v p := look2 v p (its_members c);
      entry v d := look2 v (dest_key d) (its_entries c) |}.
@@ -151,13 +153,17 @@ Proof.
   now rewrite <- Es, N.pred_succ.
 Qed.
 
-(** What a switch does with a frame: nothing, or copies, and whether a static entry says so. *)
+(** By which ports a switch may send a frame that no entry is for: those that flood, and for an address those that learn. *)
+Definition unnamed (c : Config) (d : Dest) (q : Port) : bool :=
+  floods c q || match d with To _ => learns c q | Broadcast => false end.
+
+(** What a switch may do with a frame: nothing, or copies, and whether a static entry says so. *)
 Definition answer (T : Topology) (c : Config) (s : Switch) (p : Port) (t : Tag) (d : Dest) : option (bool * list Out) :=
   match classify c p t with
   | None => None
   | Some v => match entry c v d with
               | Some qs => Some (true, copies T c s p v (fun q => mem q qs))
-              | None => Some (false, copies T c s p v (floods c))
+              | None => Some (false, copies T c s p v (unnamed c d))
               end
   end.
 
@@ -327,10 +333,11 @@ Proof.
     destruct C as (_ & C). apply has_in in H. apply C in H. unfold state_fits in H.
     rewrite andb_true_iff, forallb_forall in H. destruct H as (_ & H).
     specialize (H x Ix). cbv zeta in H. rewrite andb_true_iff in H. destruct H as (H & _). cbn [fst snd] in H.
-    unfold answer in H. destruct D as [Cl|v qs Cl E|v Cl E|v h q Cl E Ed]; [easy| | | ];
-      rewrite Cl, <- (same_entries _ _ _ _ Ix), E in H; cbv beta iota in H; rewrite forallb_forall in H; apply H; [easy|easy|].
-    apply copies_in in I. destruct I as (q' & m & I1 & I2 & I3 & I4 & I5 & I6). apply andb_true_iff in I4.
-    apply copies_in. exists q', m. tauto.
+    unfold answer in H. destruct D as [Cl|v qs Cl E|v Cl E|v h q Cl E Ed Le]; [easy| | | ];
+      rewrite Cl, <- (same_entries _ _ _ _ Ix), E in H; cbv beta iota in H; rewrite forallb_forall in H; apply H; [easy| | ];
+      apply copies_in in I; destruct I as (q' & m & I1 & I2 & I3 & I4 & I5 & I6); apply copies_in; exists q', m;
+      (enough (unnamed (config_of x) (stands_for d) q' = true) by tauto); unfold unnamed; [now rewrite I4|].
+    apply N.eqb_eq in I4. subst q' d. rewrite Le. cbn. destruct (known n h); apply orb_true_r.
 Qed.
 
 Lemma may_has c t d : may T W sending c t d -> has (states (stands_for d)) c t = true.

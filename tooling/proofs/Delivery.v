@@ -28,7 +28,7 @@ Lemma one_decision s p t n outs : may T W S (s, p) t (To d) -> n <= length (line
   exists o, outs = [o] /\ match o with Onto _ _ => True | Into h => h = d end.
 Proof.
   intros M L D. destruct (One s p t n M L) as (v & qs & o & C & E & K & O). exists o. split; [|easy].
-  destruct D as [C'|v' qs' C' E'|v' C' E'|v' h' q' C' E' H']; try congruence.
+  destruct D as [C'|v' qs' C' E'|v' C' E'|v' h' q' C' E' H' L']; try congruence.
   assert (v' = v) as -> by congruence. now assert (qs' = qs) as -> by congruence.
 Qed.
 
@@ -69,7 +69,7 @@ Definition floods_to (T : Topology) (c : Config) (s : Switch) (p : Port) (t : Ta
 
 Lemma broadcast_decision T c s p t outs : decides T c s p t Broadcast outs -> outs = floods_to T c s p t.
 Proof.
-  unfold floods_to. destruct 1 as [E|v qs E F|v E F|v h q E F [=]]; rewrite E; [easy| |]; now rewrite F.
+  unfold floods_to. destruct 1 as [E|v qs E F|v E F|v h q E F [=] _]; rewrite E; [easy| |]; now rewrite F.
 Qed.
 
 (** The hosts that a broadcast reaches which arrives on channel [c] with tag [t], one for each copy: followed for

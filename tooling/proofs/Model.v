@@ -29,6 +29,7 @@ Record Config := {
   takes_untagged : Port -> bool;
   filters : Port -> bool;  (* ingress filtering: drop frames of VLANs that the port is no member of *)
   floods : Port -> bool;  (* whether flooded frames leave by the port *)
+  learns : Port -> bool;  (* whether the addresses of frames that arrive there are learned *)
   exists_vlan : Vlan -> bool;
   member : Vlan -> Port -> option Membership;
   entry : Vlan -> Dest -> option (list Port);  (* static MAC entries, of the broadcast address too *)
@@ -96,8 +97,8 @@ Definition copies (T : Topology) (c : Config) (s : Switch) (p : Port) (v : Vlan)
 Definition mem (q : Port) (l : list Port) : bool := existsb (N.eqb q) l.
 
 (** What a switch may decide for a frame. A static entry fixes the ports. Without one the frame is flooded, or, if the
-    switch has learned an address, sent by one of the ports that it would have been flooded to, or by none of them. The
-    model does not follow what is learned: any port may have been. *)
+    switch has learned the address at a port, sent by that port alone. The model does not follow what is learned: any
+    address may have been, at any port that learns. *)
 Inductive decides (T : Topology) (c : Config) (s : Switch) (p : Port) (t : Tag) (d : Dest) : list Out -> Prop :=
 | Dropped :
     classify c p t = None -> decides T c s p t d []
@@ -106,8 +107,8 @@ Inductive decides (T : Topology) (c : Config) (s : Switch) (p : Port) (t : Tag) 
 | Flooded v :
     classify c p t = Some v -> entry c v d = None -> decides T c s p t d (copies T c s p v (floods c))
 | Learned v h q :
-    classify c p t = Some v -> entry c v d = None -> d = To h ->
-    decides T c s p t d (copies T c s p v (fun q' => floods c q' && N.eqb q' q)).
+    classify c p t = Some v -> entry c v d = None -> d = To h -> learns c q = true ->
+    decides T c s p t d (copies T c s p v (fun q' => N.eqb q' q)).
 
 (** * A change: what each switch holds, and the lines that it is sent *)
 

@@ -1,0 +1,206 @@
+"""Coq checks the theorems, without axioms; and the checker extracted from them says what the verifier proves."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabrics import ROOT, SMALL_FABRICS, make_fabric
+from tagloom.errors import PlanError
+from tagloom.pipeline import plan, write_build
+from tagloom.render.certificate_text import certificate_text
+from tagloom.verify import dependencies, verify
+from test_verifier_agrees_with_frames import damage
+from thinned import examples
+
+PROOFS = ROOT / "tooling" / "proofs"
+CLOSED = "Closed under the global context"
+NEEDED = pytest.mark.needs("coqc", "ocamlopt")
+
+
+def theorems():
+    """List the theorems of all files."""
+    sources = (path.read_text("utf-8") for path in PROOFS.glob("*.v"))
+    return [name for source in sources for name in re.findall(r"^Theorem (\w+)", source, re.MULTILINE)]
+
+
+def printed():
+    """List the theorems whose assumptions the build prints, in order."""
+    text = (PROOFS / "Assumptions.v").read_text("utf-8")
+    return re.findall(r"^Print Assumptions (\w+)\.$", text, re.MULTILINE)
+
+
+def answers(output):
+    """Split what Coq prints into an answer for each theorem: CLOSED, or its axioms."""
+    return re.findall(rf"^{CLOSED}$|^Axioms:\n(?:.+\n?)+", output, re.MULTILINE)
+
+
+def test_the_assumptions_of_every_theorem_are_printed():
+    assert sorted(printed()) == sorted(theorems())
+    assert len(printed()) > 8
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """Build the proofs and the checker; return the directory and what Coq printed."""
+    directory = tmp_path_factory.mktemp("proofs")
+    done = subprocess.run([PROOFS / "build.sh", directory], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return directory, done.stdout
+
+
+@pytest.fixture(scope="module")
+def check(built):
+    """Return what runs the checker on a text: its exit status, and what it prints."""
+    directory, _ = built
+
+    def check(text):
+        (directory / "certificate").write_text(text, "utf-8")
+        words = [directory / "check-certificate", directory / "certificate"]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    return check
+
+
+@pytest.mark.slow
+@NEEDED
+def test_every_theorem_is_proven_without_axioms(built):
+    assert answers(built[1]) == [CLOSED] * len(printed())
+
+
+@NEEDED
+@pytest.mark.parametrize("line", ["Axiom easy : 1 = 2.", "Lemma easy : 1 = 2. Proof. Admitted."])
+def test_an_axiom_and_an_admitted_lemma_are_seen(tmp_path, line):
+    (tmp_path / "Easy.v").write_text(f"{line}\nTheorem t : 1 = 2. Proof. exact easy. Qed.\nPrint Assumptions t.\n")
+    shown = subprocess.run(["coqc", "Easy.v"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert answers(shown.stdout) == ["Axioms:\neasy : 1 = 2\n"]
+
+
+@pytest.mark.slow
+@NEEDED
+@examples(200)
+@given(st.data())
+def test_the_proven_checker_says_what_the_verifier_proves(check, data):
+    family, dims, options = data.draw(st.sampled_from(SMALL_FABRICS))
+    assignment = data.draw(st.sampled_from(["fixed", "renamed", "pinned"]))
+    fabric = make_fabric(family, *dims, **options)
+    build, proof, _ = plan(fabric, ROOT / "templates", assignment=assignment)
+    rank = proof.channel_rank
+    state = damage(data.draw, fabric, build.state)
+    swapped = data.draw(st.booleans())
+    if swapped:  # two ranks change places
+        a, b = (data.draw(st.integers(0, len(rank) - 1)) for _ in range(2))
+        rank = rank.copy()
+        rank[[a, b]] = rank[[b, a]]
+    found = verify(fabric, state)
+    try:
+        text = certificate_text(fabric, state, rank)
+    except PlanError:
+        assert not found.proven  # ends of a cable that do not fit
+        return
+    status, shown = check(text)
+    assert status in {0, 1}
+    if found.findings and all(each.where.endswith(" learning") for each in found.findings):
+        return  # the verifier refuses to judge what switches may learn, and the checker tries all
+    held, wanted = dependencies(fabric, state)
+    assert (status == 0) == (found.proven and bool((rank[held] < rank[wanted]).all())), shown
+
+
+WRONG = {
+    "nothing": "",
+    "another format": "certificate 2\n",
+    "an unknown line": "certificate 1\nbridge 1\n",
+    "no number": "certificate 1\nhost 0 x 1\n",
+    "a negative number": "certificate 1\nhost 0 -1 1\n",
+    "a number in another notation": "certificate 1\nhost 0 0x1 1\n",
+    "a port used twice": "certificate 1\nhost 0 0 1\nlink 0 1 1 1\n",
+    "a VLAN before any switch": "certificate 1\nvlan 1 u1\n",
+    "a VLAN twice": "certificate 1\nswitch 0\nvlan 1 u1\nvlan 1 u2\n",
+    "a member without a port": "certificate 1\nswitch 0\nvlan 1 u\n",
+    "letters nobody knows": "certificate 1\nswitch 0\nport 1 1 ex\n",
+}
+
+
+@pytest.mark.slow
+@NEEDED
+@pytest.mark.parametrize("text", WRONG.values(), ids=WRONG)
+def test_what_is_no_certificate_is_unreadable(check, text):
+    status, shown = check(text)
+    assert status == 2, shown
+    assert "cannot read" in shown
+
+
+TWO = """certificate 1
+host 0 0 2
+host 1 1 2
+link 0 1 1 1
+rank 0 1 1
+rank 1 1 2
+switch 0
+port 1 - etifl
+port 2 5 euifl
+vlan 5 t1 u2
+entry 5 0 2
+entry 5 1 1
+switch 1
+port 1 - etifl
+port 2 5 euifl
+vlan 5 t1 u2
+entry 5 0 1
+entry 5 1 2
+"""
+
+
+@pytest.mark.slow
+@NEEDED
+def test_two_switches_by_hand(check):
+    assert check(TWO) == (0, "yes: 2 hosts, 2 channels\n")
+    assert check(TWO + "switch 0\nport 1 - etifl\nport 2 5 euifl\nvlan 5 t1 u2\nentry 5 0 2\nentry 5 1 1\n")[0] == 1, (
+        "a change"
+    )
+    for line, other in [
+        ("rank 1 1 2", "rank 1 1 0"),
+        ("entry 5 0 1", "entry 5 0 2"),
+        ("entry 5 1 1\n", ""),
+        ("t1 u2", "u2"),
+    ]:
+        assert check(TWO.replace(line, other, 1))[0] == 1, line
+
+
+@pytest.mark.slow
+@NEEDED
+def test_a_build_has_a_certificate_until_a_text_is_changed(tmp_path, check):
+    build, proof, texts = plan(make_fabric("torus", 3, 3, model="powerconnect-6248"), ROOT / "templates")
+    write_build(build, proof, texts, tmp_path / "b")
+
+    def written():
+        words = [sys.executable, PROOFS / "write_certificate.py", tmp_path / "b"]
+        path = os.pathsep.join([str(ROOT / "tooling"), *filter(None, [os.environ.get("PYTHONPATH")])])
+        done = subprocess.run(words, capture_output=True, text=True, check=True, env=os.environ | {"PYTHONPATH": path})
+        return done.stdout
+
+    assert check(written()) == (0, "yes: 9 hosts, 36 channels\n")
+    text = tmp_path / "b" / "configs" / "s4.cfg"
+    text.write_text(re.sub(r"pvid 10\d", "pvid 1", text.read_text("utf-8")), "utf-8")
+    assert check(written())[0] == 1
+
+
+LACKING = {
+    "port-channels": ({"parallel": 2, "lag": True}, ""),
+    "uplinks": ({}, "hosts:\n  h0: {uplink: true}\n"),
+}
+
+
+@pytest.mark.parametrize("what", LACKING)
+def test_what_the_model_lacks_is_refused(what):
+    options, extra = LACKING[what]
+    fabric = make_fabric("mesh", 2, 2, model="powerconnect-5324", extra=extra, **options)
+    build, proof, _ = plan(fabric, ROOT / "templates", assignment="fixed")
+    with pytest.raises(PlanError, match="simple fabrics only") as refused:
+        certificate_text(build.fabric, build.state, proof.channel_rank)
+    assert what in str(refused.value)
