@@ -1,7 +1,8 @@
 """Write a build's certificate for the proven checker: python3 tooling/write_certificate.py BUILD > FILE.
 
 Reads the build's configuration texts with tagloom's parsers, and the ranks from its plan.json. What is then
-checked, and what stays trusted: docs/explanation/proofs.md. Exit: 0 written, 1 the checker's model lacks something, 2 bad input.
+checked, and what stays trusted: docs/explanation/proofs.md. Exit: 0 written, 1 the checker's model lacks something, 2
+bad input.
 """
 
 import json

@@ -1,7 +1,7 @@
 (** Print what each theorem assumes. "Closed under the global context" means: nothing but the definitions in its own
     statement. A test reads this output. *)
 
-From Tagloom Require Import Model Deadlock Delivery Tree Waves Check.
+From Tagloom Require Import Model Deadlock Delivery Tree Waves Ring Check.
 
 Print Assumptions no_deadlock.
 Print Assumptions at_rest_is_empty.
@@ -16,3 +16,4 @@ Print Assumptions wave.
 Print Assumptions wave_broadcast_once.
 Print Assumptions check_wave_sound.
 Print Assumptions check_still_sound.
+Print Assumptions ring_deadlocks.
