@@ -18,8 +18,9 @@ from tagloom.render.certificate_text import certificate_text
 if __name__ == "__main__":
     try:
         build = read_build(Path(sys.argv[1]))
+        states = {name: [state] for name, state in build.state.items()}
         rows = json.loads((Path(sys.argv[1]) / "plan.json").read_text("utf-8"))["certificate"]["ranks"]
-        sys.stdout.write(certificate_text(build.fabric, build.state, np.array([rank for *_, rank in rows])))
+        sys.stdout.write(certificate_text(build.fabric, states, np.array([rank for *_, rank in rows])))
     except TagloomError as error:
         print(error, file=sys.stderr)
         sys.exit(error.exit_status)

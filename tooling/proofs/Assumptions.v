@@ -17,3 +17,4 @@ Print Assumptions wave_broadcast_once.
 Print Assumptions check_wave_sound.
 Print Assumptions check_still_sound.
 Print Assumptions ring_deadlocks.
+Print Assumptions check_change_sound.

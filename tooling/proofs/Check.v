@@ -205,6 +205,52 @@ Definition broadcasts_fit (n : Net) (T : Topology) : bool :=
   let fuel := Datatypes.S (N.to_nat (top_rank n)) in
   forallb (fun e => heard_by_others n (fst e) (flood T (wave_of n) fuel (snd e) None)) (items (hosts_at n)).
 
+(** ** Broadcasts during a change *)
+
+Definition floods_all (n : Net) (e : N * list SwitchConfig) : bool :=
+  forallb (fun c =>
+    forallb (floods (config_of c)) (switch_ports n (fst e)) &&
+    forallb (fun e' => negb (N.eqb (snd (fst e')) 0)) (items2 (its_entries c))) (snd e).
+
+(** Bounds of the copies that reach hosts, by switch, port and [tag_key]. *)
+Definition Bounds := map_of (map_of (map_of N)).
+
+Definition bound_at (m : Bounds) (c : Chan) (t : Tag) : N :=
+  match look2 (fst c) (snd c) m with
+  | Some l => match look (tag_key t) l with Some b => b | None => 0%N end
+  | None => 0%N
+  end.
+
+Definition bounds_of (m : Bounds) (l : list Out) : N :=
+  fold_right (fun o sum => N.add (match o with Onto c t => bound_at m c t | Into _ => 1%N end) sum) 0%N l.
+
+Definition bound_fits (n : Net) (T : Topology) (limit : N) (m : Bounds) (e : Chan * Tag) : bool :=
+  forallb (fun c =>
+    N.leb (N.min (bounds_of m (floods_to T (config_of c) (fst (fst e)) (snd (fst e)) (snd e))) limit)
+      (bound_at m (fst e) (snd e)))
+    (configs n (fst (fst e))).
+
+(** Host [b] hears each broadcast of the others whatever is met: from every state of [x], each configuration sends a copy
+    into [b], or to a state of [x]. *)
+Definition heard_surely (n : Net) (T : Topology) (x : States) (b : Host) : bool :=
+  forallb (fun e => N.eqb (fst e) b || has x (snd e) None) (items (hosts_at n)) &&
+  forallb (fun e =>
+    match configs n (fst (fst e)) with [] => false | _ => true end &&
+    forallb (fun c =>
+      existsb (fun o => match o with Onto c' t' => has x c' t' | Into h => N.eqb h b end)
+        (floods_to T (config_of c) (fst (fst e)) (snd (fst e)) (snd e)))
+      (configs n (fst (fst e))))
+    (all_states x).
+
+(** During a change, all ports flood and no entry narrows broadcasts, or each host surely hears them; and [bounds] bound
+    the copies: fewer than there are hosts. *)
+Definition change_broadcasts_fit (n : Net) (T : Topology) (x : States) (bounds : Bounds) (sure_of : Host -> States)
+    : bool :=
+  let limit := N.of_nat (length (hosts n)) in
+  (forallb (floods_all n) (items (configs_of n)) || forallb (fun b => heard_surely n T (sure_of b) b) (hosts n)) &&
+  forallb (bound_fits n T limit bounds) (all_states x) &&
+  forallb (fun e => N.ltb (bound_at bounds (snd e) None) limit) (items (hosts_at n)).
+
 (** ** The checker *)
 
 (** [states d] are the frame states to [d], found by whoever can: they need no trust. [unknown] is the number of no host,
@@ -219,6 +265,11 @@ Definition check_still (n : Net) (unknown : Host) (states : Dest -> States) : bo
   check_wave n unknown states &&
   forallb (fun e => match snd e with [_] => true | _ => false end) (items (configs_of n)) &&
   broadcasts_fit n (topology n (fun _ _ => 1)).
+
+Definition check_change (n : Net) (unknown : Host) (states : Dest -> States) (bounds : Bounds) (sure_of : Host -> States)
+    : bool :=
+  check_wave n unknown states &&
+  change_broadcasts_fit n (topology n (fun _ _ => 1)) (states Broadcast) bounds sure_of.
 
 (** * Soundness *)
 
@@ -400,6 +451,99 @@ Proof.
   - intros f d I D Id. eapply unicast_once; eauto. now apply check_one_way.
 Qed.
 
+(** ** What a yes of [check_change] means *)
+
+Lemma hosts_nodup : NoDup (hosts n).
+Proof.
+  unfold hosts, items. rewrite map_map. cbn.
+  pose proof (PositiveMap.elements_3w (hosts_at n)) as N. revert N. generalize (PositiveMap.elements (hosts_at n)).
+  intros l N. induction N as [|e l Ne N IH]; [constructor|]. cbn. constructor; [|exact IH].
+  intros I. apply Ne. apply in_map_iff in I. destruct I as (e' & E & I).
+  assert (N.pos (fst e') = N.pos (fst e)) as E'. { rewrite <- !N.succ_pos_pred. now rewrite E. }
+  injection E' as E'.
+  apply SetoidList.InA_alt. exists e'. split; [|easy]. now symmetry.
+Qed.
+
+Section Change.
+Context (bounds : Bounds) (sure_of : Host -> States).
+Hypothesis Fit : change_broadcasts_fit n (topology n (fun _ _ => 1)) (states Broadcast) bounds sure_of = true.
+
+Lemma fit_parts :
+  ((forall e, In e (items (configs_of n)) -> floods_all n e = true) \/
+   (forall b, In b (hosts n) -> heard_surely n (topology n (fun _ _ => 1)) (sure_of b) b = true)) /\
+  (forall e, In e (all_states (states Broadcast)) ->
+     bound_fits n (topology n (fun _ _ => 1)) (N.of_nat (length (hosts n))) bounds e = true) /\
+  (forall e, In e (items (hosts_at n)) -> N.ltb (bound_at bounds (snd e) None) (N.of_nat (length (hosts n))) = true).
+Proof.
+  pose proof Fit as F. unfold change_broadcasts_fit in F. cbv zeta in F.
+  rewrite !andb_true_iff, orb_true_iff, !forallb_forall in F. tauto.
+Qed.
+
+Lemma change_floods_plainly :
+  (forall e, In e (items (configs_of n)) -> floods_all n e = true) -> floods_plainly T W.
+Proof.
+  intros F s k p t v L C. destruct (configs n s) as [|c0 l] eqn:Ec.
+  - rewrite holds_nothing, off_drops in C by easy. easy.
+  - destruct (holds s k L) as (c & I & E); [now rewrite Ec|]. rewrite E.
+    assert (In (s, configs n s) (items (configs_of n))) as Is.
+    { unfold configs in *. destruct (look s (configs_of n)) as [l'|] eqn:El; [now apply look_items|easy]. }
+    apply F in Is. unfold floods_all in Is. cbn [fst snd] in Is. rewrite forallb_forall in Is. apply Is in I.
+    rewrite andb_true_iff, !forallb_forall in I. destruct I as (Fl & Ne). split; [exact Fl|].
+    cbn. destruct (look2 v 0 (its_entries c)) as [qs|] eqn:Eq; [|easy]. apply look2_items, Ne in Eq. easy.
+Qed.
+
+Lemma change_heard f x b : run T W sending x -> In f (sent x) -> dest f = Broadcast -> gone x f ->
+  In b (hosts n) -> b <> source f -> 1 <= times_heard x b f.
+Proof.
+  intros R I D Go Ib Ne. destruct fit_parts as ([F|F] & _).
+  - apply (wave T W sending (hosts n) rank wires) with (x := x); auto.
+    + split; [exact check_rises|exact check_one_way|exact (change_floods_plainly F)].
+    + intros a b' t _ Nb (-> & _). split; [easy|]. now intros [= ->].
+  - specialize (F b Ib). unfold heard_surely in F. rewrite andb_true_iff, !forallb_forall in F. destruct F as (F1 & F2).
+    eapply broadcast_kept with (Surely := fun c t => has (sure_of b) c t = true) (W := W) (S := sending) (T := T); eauto.
+    + intros s p t P (-> & _). cbn in P. apply host_port, look_items, F1 in P. cbn [fst snd] in P.
+      rewrite orb_true_iff, N.eqb_eq in P. destruct P as [P|P]; [congruence|exact P].
+    + intros s p t k outs H _ L De. apply has_in, F2 in H. cbn [fst snd] in H. apply andb_true_iff in H.
+      destruct H as (Ec & H). rewrite forallb_forall in H.
+      destruct (holds s k L) as (c & Ic & E); [now destruct (configs n s)|]. rewrite E in De.
+      apply broadcast_decision in De. apply H, existsb_exists in Ic. destruct Ic as (o & Io & So).
+      change (floods_to (topology n (fun _ _ => 1)) (config_of c) s p t) with (floods_to T (config_of c) s p t) in Io.
+      exists o. split; [now subst outs|]. destruct o as [c' t'|h]; [exact So|]. now apply N.eqb_eq in So.
+Qed.
+
+Definition most (c : Chan) (t : Tag) : nat := N.to_nat (bound_at bounds c t).
+
+Lemma bounds_values l : N.to_nat (bounds_of bounds l) = values most (fun _ => 1) l.
+Proof.
+  induction l as [|o l IH]; [easy|]. unfold values in *. cbn [map bounds_of fold_right]. rewrite sum_cons, <- IH.
+  rewrite N2Nat.inj_add. f_equal. now destruct o.
+Qed.
+
+Lemma change_bounded : bounded T W sending (length (hosts n)) most.
+Proof.
+  intros s p t k outs M L D. apply may_has in M. cbn [stands_for] in M. apply broadcast_decision in D. subst outs.
+  destruct (configs n s) as [|c0 l] eqn:Ec.
+  - rewrite holds_nothing by easy. unfold floods_to. rewrite off_drops. cbn. lia.
+  - destruct (holds s k L) as (c & I & E); [now rewrite Ec|]. rewrite E. destruct fit_parts as (_ & F & _).
+    apply has_in, F in M. unfold bound_fits in M. rewrite forallb_forall in M. apply M in I. cbn [fst snd] in I.
+    change (floods_to (topology n (fun _ _ => 1)) (config_of c) s p t) with (floods_to T (config_of c) s p t) in I.
+    apply N.leb_le in I. rewrite <- bounds_values. unfold most. lia.
+Qed.
+
+(** In every interleaving, each broadcast is received exactly once by each other host, and never by its sender. *)
+Theorem check_change_sound x f : run T W sending x -> In f (sent x) -> dest f = Broadcast -> In (source f) (hosts n) ->
+  gone x f -> forall h, In h (hosts n) -> times_heard x h f = if N.eqb h (source f) then 0 else 1.
+Proof.
+  intros R I D Is Go h Ih.
+  apply (exactly_once T W sending f (length (hosts n)) most D change_bounded) with (hosts := hosts n); auto.
+  - intros s p t P (-> & _). cbn in P. apply host_port in P. apply look_items in P.
+    destruct fit_parts as (_ & _ & F). apply F in P. cbn [snd] in P. apply N.ltb_lt in P. unfold most. lia.
+  - exact hosts_nodup.
+  - intros h' I' Ne. now apply change_heard.
+Qed.
+
+End Change.
+
 (** ** What a yes of [check_still] means *)
 
 Hypothesis Still : forallb (fun e => match snd e with [_] => true | _ => false end) (items (configs_of n)) = true.
@@ -452,17 +596,6 @@ Proof.
   - destruct (in_dec N.eq_dec b l) as [I|I], (in_dec N.eq_dec b (h :: l)) as [J|J]; try easy; exfalso.
     + apply J. now right.
     + now destruct J.
-Qed.
-
-Lemma hosts_nodup : NoDup (hosts n).
-Proof.
-  unfold hosts, items. rewrite map_map. cbn.
-  pose proof (PositiveMap.elements_3w (hosts_at n)) as N. revert N. generalize (PositiveMap.elements (hosts_at n)).
-  intros l N. induction N as [|e l Ne N IH]; [constructor|]. cbn. constructor; [|exact IH].
-  intros I. apply Ne. apply in_map_iff in I. destruct I as (e' & E & I).
-  assert (N.pos (fst e') = N.pos (fst e)) as E'. { rewrite <- !N.succ_pos_pred. now rewrite E. }
-  injection E' as E'.
-  apply SetoidList.InA_alt. exists e'. split; [|easy]. now symmetry.
 Qed.
 
 Theorem check_still_sound x f : run T W sending x -> In f (sent x) -> dest f = Broadcast -> In (source f) (hosts n) ->

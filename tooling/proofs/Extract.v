@@ -2,8 +2,8 @@
     booleans, options, pairs and lists become OCaml's (ExtrOcamlBasic). *)
 
 From Coq Require Import Extraction ExtrOcamlBasic.
-From Tagloom Require Import Model Check.
+From Tagloom Require Import Model Delivery Check.
 
 Extraction Language OCaml.
-Extraction "checker.ml" check_wave check_still well_formed closed broadcasts_fit hosts configs config_of topology answer
+Extraction "checker.ml" check_wave check_change check_still well_formed floods_to bound_at floods_all closed broadcasts_fit hosts configs config_of topology answer
   put look nothing off tag_key.

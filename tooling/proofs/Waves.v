@@ -87,18 +87,18 @@ End Kept.
 
 (** ** Lemma 3: a flood includes the way of each unicast *)
 
-(** At every position all ports flood, and no entry narrows broadcasts. *)
+(** At every position, where a frame is classified to a VLAN, all ports flood, and no entry narrows broadcasts. *)
 Definition floods_plainly (T : Topology) (W : Wave) : Prop :=
-  forall s n, n <= length (lines W s) ->
+  forall s n p t v, n <= length (lines W s) -> classify (held W s n) p t = Some v ->
     (forall q, In q (ports T s) -> floods (held W s n) q = true) /\
-    (forall v, entry (held W s n) v Broadcast = None).
+    entry (held W s n) v Broadcast = None.
 
 Lemma shadow T W S b s p t n outs :
   one_way T W S b -> floods_plainly T W -> may T W S (s, p) t (To b) -> n <= length (lines W s) ->
   decides T (held W s n) s p t Broadcast outs -> exists o, In o outs /\ sure b (fun c t' => may T W S c t' (To b)) o.
 Proof.
   intros One Plain M L D. destruct (One s p t n M L) as (v & qs & o & C & E & K & O).
-  destruct (Plain s n L) as (Fl & Nb). apply broadcast_decision in D. unfold floods_to in D. rewrite C, Nb in D.
+  destruct (Plain s n p t v L C) as (Fl & Nb). apply broadcast_decision in D. unfold floods_to in D. rewrite C, Nb in D.
   exists o. assert (In o (copies T (held W s n) s p v (fun q => mem q qs))) as I by (rewrite K; now left). split.
   - subst outs. apply copies_in in I. destruct I as (q & m & Iq & Nq & Eq & _ & Mq & Io).
     apply copies_in. exists q, m. auto 10.
