@@ -5,15 +5,22 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fabrics import ROOT, SMALL_FABRICS, make_fabric
+from sending import stops
+from tagloom import platforms
 from tagloom.errors import PlanError
-from tagloom.pipeline import plan, write_build
+from tagloom.graph.cycles import ranks
+from tagloom.pipeline import plan, rollout, write_build
+from tagloom.records.change import difference
+from tagloom.records.lines import Lines
+from tagloom.render import line_changes
 from tagloom.render.certificate_text import certificate_text
-from tagloom.verify import dependencies, verify
+from tagloom.verify import dependencies, prove_wave, verify
 from test_verifier_agrees_with_frames import damage
 from thinned import examples
 
@@ -63,9 +70,9 @@ def check(built):
     """Return what runs the checker on a text: its exit status, and what it prints."""
     directory, _ = built
 
-    def check(text):
+    def check(text, *options):
         (directory / "certificate").write_text(text, "utf-8")
-        words = [directory / "check-certificate", directory / "certificate"]
+        words = [directory / "check-certificate", *options, directory / "certificate"]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         return done.returncode, done.stdout + done.stderr
 
@@ -114,6 +121,49 @@ def test_the_proven_checker_says_what_the_verifier_proves(check, data):
         return  # the verifier refuses to judge what switches may learn, and the checker tries all
     held, wanted = dependencies(fabric, state)
     assert (status == 0) == (found.proven and bool((rank[held] < rank[wanted]).all())), shown
+
+
+def a_wave(data):
+    """Draw a fabric, its state before a wave, and lines by switch: of a rollout, or to a damaged state."""
+    family, dims, options = data.draw(st.sampled_from(SMALL_FABRICS))
+    fabric = make_fabric(family, *dims, model="powerconnect-5324", **options)
+    assignments = st.sampled_from(["fixed", "renamed"])
+    before, after = (plan(fabric, ROOT / "templates", assignment=data.draw(assignments))[0].state for _ in range(2))
+    words = platforms.load("powerconnect-5324")
+    try:
+        if data.draw(st.booleans()):
+            waves = rollout(fabric, before, after, duplicates_allowed=data.draw(st.booleans())).waves
+            assume(waves)
+            wave = data.draw(st.sampled_from(waves))
+            before, after = wave.before, wave.state
+        else:
+            after = damage(data.draw, fabric, before)
+        changes = {name: (difference(held, after[name]), held) for name, held in before.items()}
+        sent = {name: [line for _, line in line_changes(words, *each)] for name, each in changes.items()}
+    except PlanError:  # no way, or no words for the damage
+        assume(False)
+    return fabric, before, sent
+
+
+@pytest.mark.slow
+@NEEDED
+@examples(200)
+@given(st.data())
+def test_the_proven_checker_says_what_is_proven_of_a_wave(check, data):
+    fabric, before, lines = a_wave(data)
+    proof = prove_wave(fabric, before, {name: Lines.of(list(enumerate(sent, 1))) for name, sent in lines.items()})
+    channels = len(fabric.tail)
+    rank = np.zeros(channels, np.int32) if proof.cycle else ranks(channels, proof.held, proof.wanted)
+    states = {name: stops(held, lines[name]) for name, held in before.items()}
+    try:
+        text = certificate_text(fabric, states, rank)
+    except PlanError:
+        return  # what the model lacks: speeds that change, VLANs without our name
+    status, shown = check(text, "--change")
+    where = [each.where for each in proof.findings]
+    if any(each.endswith(("learning", "mode")) for each in where):
+        return  # such lines are refused whatever they do
+    assert (status == 0) == proof.proven, (shown, where)
 
 
 WRONG = {
