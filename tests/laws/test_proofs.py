@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from fabrics import ROOT, SMALL_FABRICS, make_fabric
 from sending import stops
 from tagloom import platforms
+from tagloom.cli import main
 from tagloom.errors import PlanError
 from tagloom.graph.cycles import ranks
 from tagloom.pipeline import plan, rollout, write_build
@@ -227,22 +228,53 @@ def test_two_switches_by_hand(check):
         assert check(TWO.replace(line, other, 1))[0] == 1, line
 
 
-@pytest.mark.slow
-@NEEDED
-def test_a_build_has_a_certificate_until_a_text_is_changed(tmp_path, check):
-    build, proof, texts = plan(make_fabric("torus", 3, 3, model="powerconnect-6248"), ROOT / "templates")
-    write_build(build, proof, texts, tmp_path / "b")
+@pytest.fixture(scope="module")
+def write():
+    """Return what writes the certificate of a build, or of a rollout's wave."""
 
-    def written():
-        words = [sys.executable, ROOT / "tooling" / "write_certificate.py", tmp_path / "b"]
+    def write(*words):
         path = os.pathsep.join([str(ROOT / "tooling"), *filter(None, [os.environ.get("PYTHONPATH")])])
-        done = subprocess.run(words, capture_output=True, text=True, check=True, env=os.environ | {"PYTHONPATH": path})
+        command = [sys.executable, ROOT / "tooling" / "write_certificate.py", *map(str, words)]
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, env=os.environ | {"PYTHONPATH": path}
+        )
+        assert done.returncode == 0, done.stderr
         return done.stdout
 
-    assert check(written()) == (0, "yes: 9 hosts, 36 channels\n")
+    return write
+
+
+@pytest.mark.slow
+@NEEDED
+def test_a_build_has_a_certificate_until_a_text_is_changed(tmp_path, check, write):
+    build, proof, texts = plan(make_fabric("torus", 3, 3, model="powerconnect-6248"), ROOT / "templates")
+    write_build(build, proof, texts, tmp_path / "b")
+    assert check(write(tmp_path / "b")) == (0, "yes: 9 hosts, 36 channels\n")
     text = tmp_path / "b" / "configs" / "s4.cfg"
     text.write_text(re.sub(r"pvid 10\d", "pvid 1", text.read_text("utf-8")), "utf-8")
-    assert check(written())[0] == 1
+    assert check(write(tmp_path / "b"))[0] == 1
+
+
+@pytest.mark.slow
+@NEEDED
+def test_each_wave_of_a_rollout_has_a_certificate(tmp_path, check, write):
+    commands = [
+        ["new", "mesh", "--dims", "3", "2", "-o", tmp_path / "f.yml"],
+        ["plan", tmp_path / "f.yml", "-o", tmp_path / "a"],
+        ["plan", tmp_path / "f.yml", "--off", "s0:g1", "-o", tmp_path / "b"],
+        ["rollout", tmp_path / "a", tmp_path / "b", "-o", tmp_path / "way"],
+    ]
+    for words in commands:
+        assert main(list(map(str, words))) == 0
+    waves = sorted((tmp_path / "way" / "waves").iterdir())
+    assert len(waves) == 3
+    for number in range(1, 4):
+        text = write(tmp_path / "way", number)
+        assert text.count("\nswitch ") > 6, "more than one configuration of some switch"
+        assert check(text, "--change") == (0, "yes: 6 hosts, 14 channels\n")
+    assert check(re.sub(r"\nentry \d+ 5 \d+", "", text, count=8), "--change")[0] == 1, (
+        "no entry for a host on some switch"
+    )
 
 
 LACKING = {
