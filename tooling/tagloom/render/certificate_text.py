@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -115,12 +117,12 @@ def _port_line(state: SwitchState, port: int, *, on: bool) -> str:
 
 
 def _entry_lines(state: SwitchState, numbers: dict[int, str]) -> Iterator[str]:
-    keys = dict.fromkeys(zip(state.entry_vlan.tolist(), state.entry_mac.tolist(), strict=True))
-    for vlan, mac in keys:
+    rows = zip(state.entry_vlan.tolist(), state.entry_mac.tolist(), state.entry_port.tolist(), strict=True)
+    for (vlan, mac), group in groupby(rows, key=itemgetter(0, 1)):  # rows of one entry follow one another
         if mac not in numbers:
             raise PlanError(
                 "certificates for the proven checker cover simple fabrics only",
                 "a static entry for an address that is no host's",
                 "tagloom verify",
             )
-        yield " ".join([f"entry {vlan} {numbers[mac]}", *map(str, state.entry(vlan, mac))])
+        yield " ".join([f"entry {vlan} {numbers[mac]}", *(str(port) for *_, port in group)])
