@@ -8,7 +8,6 @@ import threading
 from pyasn1.codec.ber import decoder, encoder
 from pysnmp.proto.api import v2c
 
-from background_loop import BackgroundLoop
 from tagloom import platforms
 from tagloom.adapters.snmp import Snmp
 from tagloom.lab.agent import Agent, Login, serve
@@ -40,14 +39,18 @@ def switch(model="powerconnect-5324", state=None, number=0, octets=lambda _: (0,
 @contextlib.contextmanager
 def served(*agents):
     """Serve agents on loopback from a thread of their own; gives their addresses."""
-    loop = BackgroundLoop()
-    transports = [loop.run(serve(agent, ("127.0.0.1", 0))) for agent in agents]
+    loop = asyncio.new_event_loop()
+    transports = [loop.run_until_complete(serve(agent, ("127.0.0.1", 0))) for agent in agents]
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
     try:
         yield [transport.get_extra_info("sockname") for transport in transports]
     finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
         for transport in transports:
-            loop.loop.call_soon_threadsafe(transport.close)
-        loop.run(asyncio.sleep(0))
+            transport.close()
+        loop.run_until_complete(asyncio.sleep(0))
         loop.close()
 
 

@@ -3,7 +3,10 @@
 import asyncio
 import contextlib
 import itertools
+import os
 import socket
+import subprocess
+import sys
 import threading
 import time
 
@@ -15,6 +18,7 @@ from pyasn1.type import univ
 from pysnmp.proto.api import v2c
 
 from background_loop import BackgroundLoop
+from fabrics import ROOT
 from loopback import LOGIN, V2C, V3, following, heads_of, scripted, served, snmp, switch, truthful
 from tagloom.adapters import snmp as adapter
 from tagloom.lab import ber
@@ -512,3 +516,9 @@ def test_an_agent_that_is_slow_all_along_ends_too():
         found = wire.ask({"a": place}, WANTED)["a"]
     assert found.error == "not read to the end in 0.5 s"
     assert next(counted) <= 10, "at 0.1 s each, no more is asked in that time"
+
+
+def test_agents_are_served_from_the_root_too_without_other_modules_of_the_tests():
+    """Cases of others, which run there, serve them so."""
+    words = [sys.executable, "-c", "from tests.observe.loopback import scripted, served"]
+    subprocess.run(words, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT / "tooling")}, check=True)
