@@ -27,6 +27,15 @@ class BackgroundLoop:
         """Wait until a coroutine has ended in the loop, and return its result."""
         return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(seconds)
 
+    def close_server(self, server):
+        """Close a server in the loop, where alone it may be closed, and wait until it is."""
+
+        async def end():
+            server.close()
+            await server.wait_closed()
+
+        self.run(end())
+
     def close(self):
         self.loop.call_soon_threadsafe(self._over.set)
         self._thread.join()

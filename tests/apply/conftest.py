@@ -90,14 +90,14 @@ class Bench:
         self.names = [switch.name for switch in fabric.switches]
         self.models = {switch.name: switch.model for switch in fabric.switches}
         self.used = dict(zip(self.names, fabric.used_ports, strict=True))
-        self.born = self.configurations()
+        self.initial = self.configurations()
         process.keep(self.rack)
 
     def configurations(self, *, startup=False):
         return process.configurations(self.rack, startup=startup)
 
     def fresh(self):
-        """Put every switch back to how it was born, and clear its quirks and everybody's files."""
+        """Put every switch back to its initial state, and clear its quirks and everybody's files."""
         process.quirks(self.rack, {"*": asdict(Quirks())})
         process.restore(self.rack)
         for folder in (self.build, self.run_directory, self.directory / "rollout", self.rack / "runs"):

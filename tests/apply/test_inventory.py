@@ -64,7 +64,7 @@ def test_reading_gives_every_running_configuration_to_its_owner_alone(bench, by_
     for name in bench.names:
         path = bench.build / f"{name}.cfg"
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
-        assert path.read_text().strip("\n") == bench.born[name].strip("\n")
+        assert path.read_text().strip("\n") == bench.initial[name].strip("\n")
     assert "watchtower" not in answer.stdout
 
 

@@ -61,8 +61,7 @@ def old_console(monkeypatch):
 
     yield serve
     for each in open_ports:
-        loop.loop.call_soon_threadsafe(each.close)
-        loop.run(each.wait_closed())
+        loop.close_server(each)
     loop.close()
 
 

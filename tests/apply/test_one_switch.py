@@ -113,7 +113,7 @@ class Place:
         self.journal = Journal(path / "journal.db")
         row = {"name": "r", "kind": "apply", "fabric": "f", "source": "b", "command": "c", "operator": "o"}
         self.run = self.journal.begin(**row, waves=1, proven=True, order=path / "order").id
-        self.born = self.state
+        self.initial = self.state
 
     @property
     def state(self):
@@ -161,7 +161,7 @@ def test_a_switch_is_read_backed_up_sent_its_lines_read_back_and_saved(place):
     assert (outcome.changed, outcome.saved, outcome.volatile, outcome.unsaved, outcome.read) == (
         *(True, True, False, False, True),
     )
-    assert outcome.before == place.language.text(place.born)
+    assert outcome.before == place.language.text(place.initial)
     assert outcome.commands == outcome.sent != ()
     assert (place.path / "backups/s0.cfg").read_text() == text
     assert outcome.backup == str(place.path / "backups/s0.cfg")
@@ -181,7 +181,7 @@ def test_a_check_says_what_would_be_sent_and_sends_nothing(place):
     assert (outcome.changed, outcome.sent, outcome.saved, outcome.backup) == (True, (), False, "")
     assert outcome.commands
     assert outcome.after == place.language.text(place.target)
-    assert place.state == place.born
+    assert place.state == place.initial
     assert place.wire.done == ["login", "read", "read saved", "logout"]
     assert not outcome.unsaved
     place.type("vlan database", "vlan 77", "exit")
@@ -247,7 +247,7 @@ def test_a_look_ahead_starts_where_the_wave_before_ends(place):
     assert outcome.before == place.language.text(expected)
     assert outcome.after == place.language.text(place.target)
     assert any("101" in line for line in outcome.commands)
-    assert place.state == place.born
+    assert place.state == place.initial
     assert "read saved" not in place.wire.done
 
 
@@ -350,7 +350,7 @@ def test_a_backup_or_a_journal_that_cannot_be_written_keeps_every_line_back(plac
     outcome = place.push()
     assert (outcome.fault, outcome.sent) == (Fault.CONTROLLER, ())
     assert outcome.error.startswith("nothing was sent: ")
-    assert place.state == place.born
+    assert place.state == place.initial
     (place.path / "backups").unlink()
     with place.journal.writing() as wire:
         wire.execute("drop table switches")
@@ -409,7 +409,7 @@ def test_own_lines_that_are_missing_are_sent_and_secrets_are_hidden(place):
     assert (outcome.error, outcome.saved, outcome.read, outcome.changed) == ("", True, True, True)
     assert waits == [True]
     assert outcome.own_lines == ("sntp server 192.0.2.7", "snmp-server community ******** ro")
-    assert outcome.before == outcome.after == place.language.text(place.born)
+    assert outcome.before == outcome.after == place.language.text(place.initial)
     text = place.device.running_config()
     assert f"snmp-server community {SECRET} ro" in text
     assert SECRET not in str(outcome) + str(place.rows())

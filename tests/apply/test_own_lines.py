@@ -30,7 +30,7 @@ def test_ansible_alone_shows_sends_and_hides_them(bench):
     inventory = write_site_build(bench)
     assert bench.by_hand("--check", "--diff", inventory=inventory) == 0
     assert bench.log().count("+snmp-server community ******** ro") == len(bench.names)
-    assert bench.configurations() == bench.born
+    assert bench.configurations() == bench.initial
     assert bench.by_hand("--diff", "-vvv", inventory=inventory) == 0, bench.log()[-3000:]
     log = bench.log()
     for name in bench.names:

@@ -39,7 +39,7 @@ def test_check_mode_changes_nothing_and_shows_what_a_push_would_do(bench):
     bench.write_build()
     outcomes = bench.apply(check=True)
     assert outcomes.changed == NAMES
-    assert bench.configurations() == bench.born
+    assert bench.configurations() == bench.initial
     assert not (bench.run_directory / "backups").exists()
     ros, fastpath = outcomes.by_switch["s0"][0], outcomes.by_switch["s1"][0]
     for outcome in (ros, fastpath):
@@ -53,7 +53,7 @@ def test_check_mode_changes_nothing_and_shows_what_a_push_would_do(bench):
     assert outcomes.outcomes == tuple(map(Outcome.from_json, plain["outcomes"]))
     assert bench.by_hand("--check", "--diff") == 0
     assert bench.log().count("+vlan 100-101") == len(NAMES)
-    assert bench.configurations() == bench.born
+    assert bench.configurations() == bench.initial
 
 
 @pytest.mark.usefixtures("executed")
@@ -91,11 +91,11 @@ def test_the_whole_configuration_is_kept_before_the_first_line_for_its_owner_alo
         path = backups / f"{name}.cfg"
         assert outcomes.by_switch[name][0].backup == str(path)
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
-        assert path.read_text() == bench.born[name].strip("\n") + "\n"
+        assert path.read_text() == bench.initial[name].strip("\n") + "\n"
         assert "username plant password 0" in path.read_text()
     bench.write_rollout({"vlans": (100, 102)})
     bench.apply(bench.directory / "rollout")
-    assert (backups / "s0.cfg").read_text() == bench.born["s0"].strip("\n") + "\n", "the older backup stays"
+    assert (backups / "s0.cfg").read_text() == bench.initial["s0"].strip("\n") + "\n", "the older backup stays"
     assert "vlan 100-101" in (backups / "s0.2.cfg").read_text()
 
 
@@ -141,7 +141,7 @@ def test_a_line_accepted_but_not_done_is_found_and_never_saved(bench):
     assert outcomes.failed == ("s3",)
     (cell,) = outcomes.by_switch["s3"][0].findings
     assert str(cell) == "s3: 1/g24 pvid: expected 100, actual 1"
-    assert bench.configurations(startup=True)["s3"] == bench.born["s3"]
+    assert bench.configurations(startup=True)["s3"] == bench.initial["s3"]
 
 
 @pytest.mark.slow
@@ -231,7 +231,7 @@ def test_variables_that_are_no_number_and_neither_yes_nor_no_are_told_together_a
         "s2: tagloom_echo: expected true or false, actual perhaps",
         "s2: tagloom_login_seconds: expected a number, actual soon",
     ]
-    assert bench.configurations() == bench.born
+    assert bench.configurations() == bench.initial
 
 
 @pytest.mark.slow
@@ -292,7 +292,7 @@ def test_no_switch_that_a_play_leaves_out_is_changed_and_the_refusal_names_them(
     words, left_out = (LIMITED | MORE_LIMITED)[limit]
     bench.write_build()
     assert bench.by_hand(page=play_of_ones_own(bench, **words)) == 2
-    assert bench.configurations() == bench.born
+    assert bench.configurations() == bench.initial
     assert sorted(set(re.findall(r"(s\d): expected in the play", bench.log()))) == left_out.split()
     assert f"tagloom apply {bench.build} --limit" in bench.log()
 
@@ -311,7 +311,7 @@ def test_a_play_that_leaves_out_the_push_tells_nothing_of_an_earlier_one(bench):
     assert bench.by_hand("--check") == 0, bench.log()
     assert bench.by_hand("--start-at-task", "Say what became of each switch.") == 2
     assert "nothing was pushed: --start-at-task or --tags leave out tasks of the role" in bench.log()
-    assert bench.configurations() == bench.born
+    assert bench.configurations() == bench.initial
     assert bench.by_hand("--tags", "tagloom_apply_by_hand") == 0, bench.log()
     assert bench.state("s3") == bench.target("s3")
 
@@ -322,7 +322,7 @@ def test_a_play_under_another_strategy_is_refused(bench):
     page = play_of_ones_own(bench, strategy="host_pinned", roles=["tagloom_apply"])
     assert bench.by_hand(page=page) == 2
     assert "strategy of the play: expected linear or debug, actual host_pinned" in bench.log()
-    assert bench.configurations() == bench.born
+    assert bench.configurations() == bench.initial
 
 
 @pytest.mark.daily
@@ -342,14 +342,14 @@ def test_of_switches_whose_addresses_are_swapped_none_is_changed(bench):
     assert bench.models["s0"] == bench.models["s2"]
     outcomes = bench.apply(inventory=place)
     assert outcomes.failed == ("s0", "s2")
-    assert bench.configurations()["s0"] == bench.born["s0"]
+    assert bench.configurations()["s0"] == bench.initial["s0"]
 
 
 def test_a_limit_reaches_the_named_switches_only(bench):
     bench.write_build()
     outcomes = bench.apply(limit="s1,s2")
     assert (outcomes.changed, outcomes.unchanged, outcomes.failed) == (("s1", "s2"), (), ())
-    assert bench.configurations()["s0"] == bench.born["s0"]
+    assert bench.configurations()["s0"] == bench.initial["s0"]
     with pytest.raises(InputError, match=r"--limit: expected a switch or a group of .*, actual s9"):
         bench.apply(limit="s9")
 
@@ -361,7 +361,7 @@ def test_an_inventory_that_is_not_the_builds_reaches_no_switch(bench):
     with pytest.raises(InputError) as raised:
         bench.apply()
     assert [finding.where for finding in raised.value.findings] == ["s3", "s4"]
-    assert bench.configurations() == bench.born
+    assert bench.configurations() == bench.initial
     with pytest.raises(InputError, match="nothing there"):
         bench.apply(bench.directory / "nowhere")
 
@@ -374,7 +374,7 @@ def test_a_target_with_a_line_that_is_not_understood_is_not_pushed(bench):
     outcomes = bench.apply()
     assert outcomes.failed == ("s0",)
     assert outcomes.by_switch["s0"][0].error.endswith("expected a known line, actual switchport frobnicate")
-    assert bench.configurations()["s0"] == bench.born["s0"]
+    assert bench.configurations()["s0"] == bench.initial["s0"]
 
 
 @pytest.mark.daily
@@ -427,7 +427,7 @@ def test_waves_land_in_order_each_on_what_the_one_before_left(bench):
     order = []
     preview = bench.apply(place, check=True)
     assert [(o.number, o.changed) for o in preview.outcomes] == [(n, True) for n in (1, 2, 3) for _ in NAMES]
-    assert bench.configurations() == bench.born
+    assert bench.configurations() == bench.initial
     outcomes = bench.apply(place, on_progress=lambda outcome: order.append(outcome.number))
     assert outcomes.changed == NAMES
     assert (outcomes.waves, outcomes.reached) == (3, 3)
@@ -547,7 +547,7 @@ def test_one_ansible_does_a_job_after_the_other_and_a_new_one_what_comes_after_i
     with bench.ansible() as ansible:
         look = bench.do(ansible, Job(place, check=True, last_wave=1))
         (first,) = ansibles(bench.rack)
-        assert (look.changed, bench.configurations()) == (NAMES, bench.born)
+        assert (look.changed, bench.configurations()) == (NAMES, bench.initial)
         some = bench.do(ansible, Job(place, last_wave=1, limit=("s0", "s2")))
         assert (some.changed, some.waves) == (("s0", "s2"), 1)
         rest = bench.do(ansible, Job(place, last_wave=1))

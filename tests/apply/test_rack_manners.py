@@ -91,7 +91,7 @@ def test_a_console_that_shows_less_than_was_typed_is_refused_at_once(bench, beha
     behave(switch, "loses-some-shown")
     with pytest.raises(DeviceError, match="tagloom_careful: true if it loses"), bench.connection(switch):
         pass
-    assert bench.configurations()[switch] == bench.born[switch]
+    assert bench.configurations()[switch] == bench.initial[switch]
 
 
 @pytest.mark.daily

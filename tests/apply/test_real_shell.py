@@ -79,8 +79,7 @@ def shell(request, tmp_path):
 
     if logins:  # a shell ends with its terminal, and its login after it
         loop.run(asyncio.wait(logins, timeout=20))
-    loop.loop.call_soon_threadsafe(acceptor.close)
-    loop.run(acceptor.wait_closed())
+    loop.close_server(acceptor)
     loop.close()
 
 

@@ -37,7 +37,7 @@ def test_no_wait_lasts_for_as_long_as_the_clock_is_set_back(bench, switch, monke
     monkeypatch.setattr(time, "time", lambda: 1_800_000_000.0 - 3600.0 * next(looks))
     with bench.connection(switch) as connection:
         connection.send(("vlan database", "vlan 100", "no vlan 100", "exit"))
-        assert bench.born[switch].splitlines()[-1] in connection.running_configuration()
+        assert bench.initial[switch].splitlines()[-1] in connection.running_configuration()
 
 
 @MODELS
@@ -65,7 +65,7 @@ def test_prompts_full_of_control_bytes_are_read(bench, switch):
     bench.quirk(switch, raw=True)
     with bench.connection(switch) as connection:
         connection.send(LINES)
-        assert bench.born[switch].splitlines()[-1] in connection.running_configuration()
+        assert bench.initial[switch].splitlines()[-1] in connection.running_configuration()
         connection.save()
 
 
@@ -140,7 +140,7 @@ def test_many_logins_to_many_switches_at_once_do_not_mix(bench):
 
     with ThreadPoolExecutor(8) as pool:
         texts = list(pool.map(read, bench.names * 2))
-    assert [text.strip("\n") for text in texts] == [bench.born[name].strip("\n") for name in bench.names * 2]
+    assert [text.strip("\n") for text in texts] == [bench.initial[name].strip("\n") for name in bench.names * 2]
 
 
 @contextmanager
@@ -185,7 +185,7 @@ def test_a_switch_far_away_is_not_hurried_into_refusing_a_quick_login(bench, swi
         far_away(bench.info.ports[switch], 0.3) as port,
         bench.connection(switch, port=port, host_key_checking=False) as connection,
     ):
-        assert connection.running_configuration().strip("\n") == bench.born[switch].strip("\n")
+        assert connection.running_configuration().strip("\n") == bench.initial[switch].strip("\n")
 
 
 def test_a_wrong_password_is_told_as_one(bench):

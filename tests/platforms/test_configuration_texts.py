@@ -1,4 +1,4 @@
-"""What a switch answers is told apart: a configuration, or why it shows none."""
+"""A switch answers with a configuration, or with the reason why it shows none: the two are distinguished."""
 
 import pytest
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
 LISTED_NUMBERS = 16_384  # in one list; there are 4,094 VLANs, and a list that names each four times is none
+_SSH_PORT = 22  # IANA's
 _LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _HOST_NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*\.?\Z")  # RFC 1123, section 2.1, and underscores
 _NUMBER = re.compile(r"(?:\d+|0[xX][0-9A-Fa-f]*)\.?\Z", re.ASCII)  # the last label of an IPv4 address, never of a name
@@ -22,9 +23,8 @@ def parse_mac(text: str) -> int:
     '0x2000000000a'
     """
     digits = text.strip().replace(":", "").replace("-", "").replace(".", "")
-    if (
-        len(digits) != 12 or not (digits.isascii() and digits.isalnum()) or digits[1] in "xX"
-    ):  # int() alone would take "0x", "_" and signs
+    # int() alone would take "0x", "_", signs, and digits of other scripts.
+    if len(digits) != 12 or not (digits.isascii() and digits.isalnum()) or digits[1] in "xX":
         raise ValueError(f"not a MAC address: {text!r}")
     return int(digits, 16)
 
@@ -110,19 +110,19 @@ def split_address(text: str, default: int = 0, *, any_free: bool = False) -> tup
     return host, int(number) if number else default
 
 
-def device_at(address: str, port: int = 22) -> tuple[str, int]:
-    """Return the host and port of an address, one for all its spellings; `port` where none is said (22 is IANA's SSH).
+def device_at(address: str) -> tuple[str, int]:
+    """Return the host and port of an address, one for all its spellings; without a port, that of SSH.
 
     Raises ValueError as `split_address` does.
 
     >>> device_at("[2001:DB8:0::1]") == device_at("2001:db8::1"), device_at("::ffff:192.0.2.1"), device_at("S0.")
     (True, ('192.0.2.1', 22), ('s0', 22))
     """
-    host, said = split_address(address, port)
+    host, port = split_address(address, _SSH_PORT)
     if ":" not in host:
-        return host.lower().removesuffix("."), said
+        return host.lower().removesuffix("."), port
     ip = IPv6Address(host)
-    return str(ip.ipv4_mapped or ip).lower(), said
+    return str(ip.ipv4_mapped or ip).lower(), port
 
 
 def managed_at(address: str, name: str) -> tuple[str, int]:

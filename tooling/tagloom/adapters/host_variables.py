@@ -35,6 +35,6 @@ def host_variables(action: Any, task_vars: Mapping[str, Any], host: str, names: 
     known = everyone._variable_manager.get_vars(play=task.get_play(), host=of_inventory, task=task)  # noqa: SLF001
     templar = action._templar.copy_with_new_env(available_variables=known)  # noqa: SLF001 - the plugin's own
     found = {name: templar.template(known[name]) for name in names if name in known}
-    if "inventory_hostname" in names:  # by which a switch is told from the others
+    if "inventory_hostname" in names:  # compared with what a switch calls itself
         found[OTHERS] = [other for other in known["groups"]["all"] if other != host]
     return found

@@ -102,9 +102,7 @@ class RouterOsSwitch(Session):
 
         def read() -> str:
             text = self._checked(EXPORT)
-            if missing := what_is_missing(text):
-                said = shown(text) or "an empty answer"
-                raise DeviceError(self.name, EXPORT, f"no whole configuration, which has {missing}: {said}")
+            self.refuse_part(EXPORT, text, what_is_missing(text))
             self.refuse_another(EXPORT, _IDENTITY.findall(text))
             return text.strip("\n") + "\n"
 

@@ -581,6 +581,12 @@ class Session:
         why = f"log lines break each of {_READINGS} readings, which differ; turn off the log in sessions"
         raise DeviceError(self.name, command, why)
 
+    def refuse_part(self, command: str, text: str, missing: str) -> None:
+        """Raise DeviceError where a configuration lacks what a whole one has: `missing`, "" = nothing."""
+        if missing:
+            why = f"no whole configuration, which has {missing}: {shown(text) or 'an empty answer'}"
+            raise DeviceError(self.name, command, why)
+
     def refuse_another(self, command: str, called: Sequence[str]) -> None:
         """Raise DeviceError where all that a switch calls itself is the name of another of the inventory.
 
@@ -653,9 +659,7 @@ class SshSwitch(Session):
         def read() -> str:
             text = self._exchange(command)
             self._check(command, text)
-            if missing := what_is_missing(text, Grammar.of(self._platform)):
-                said = shown(text) or "an empty answer"
-                raise DeviceError(self.name, command, f"no whole configuration, which has {missing}: {said}")
+            self.refuse_part(command, text, what_is_missing(text, Grammar.of(self._platform)))
             self._see_end(command)
             named = re.findall(rf"^{self._words.names_host} [\"']?([\w.-]+)[\"']?[ \t]*$", text, re.MULTILINE)
             self.refuse_another(command, named)

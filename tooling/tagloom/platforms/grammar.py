@@ -193,7 +193,6 @@ class Whole:
     ends: str = ""
     closes: bool = False
     speaks: bool = False
-    source: str = ""
 
 
 class Grammar:
@@ -372,13 +371,14 @@ class Grammar:
     def without_defaults(self, lines: list[str]) -> list[str]:
         """Return the lines of a text, empty in the place of the defaults that a switch prints behind them."""
         printed: dict[str, Any] = self._data.get("defaults", {})
-        begins, alone = printed.get("begins", ""), printed.get("alone", "")
-        line = re.compile("|".join(printed.get("lines", ())))
-        at = lines.index(begins) if begins and begins in lines else len(lines)
+        if not printed:
+            return lines
+        line = re.compile("|".join(printed["lines"]))
+        at = lines.index(printed["begins"]) if printed["begins"] in lines else len(lines)
         if not all(not each or line.fullmatch(each) for each in lines[at + 1 :]):
             return lines
-        said = [each for each in lines[:at] if each]
-        kept = [""] * at if said == [alone] else lines[:at]
+        shown = [each for each in lines[:at] if each]
+        kept = [""] * at if shown == [printed["alone"]] else lines[:at]
         return [*kept, *("" for _ in lines[at:])]
 
     def without_idle(self, lines: list[str]) -> list[str]:

@@ -99,9 +99,8 @@ def _questioned(  # noqa: PLR0913 - what the program is made of
     none is cheaper than `best`, which then is the optimum.
     """
     net = net_of(fabric, traffic, rules.max_hops)
-    if (
-        program.small and not rules.levels
-    ):  # all sets of switches have cuts: these bound nearly as well as flow, in a tenth of the time
+    # Where all sets of switches have cuts, these bound nearly as well as flow, in a tenth of the time.
+    if program.small and not rules.levels:
         program = Program(fabric, traffic, rules, flow=False, at_least=bound.watts)
     top = best.watts if best is not None else np.inf
     questions = QUICK_QUESTIONS if quick else np.inf

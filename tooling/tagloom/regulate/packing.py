@@ -10,9 +10,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_SHARES = 16  # shares of a link that flows are counted in at most
-SHRINK = (
-    1 - 1e-9
-)  # of a flow: a channel's limit allows for rounding, and a flow just above a share counts as that share
+# Of a flow: a channel's limit allows for rounding, and a flow just above a share counts as that share.
+SHRINK = 1 - 1e-9
 WORTH = 1.03  # times the bytes' load: below, the bytes themselves bound as well, and more evenly
 
 
