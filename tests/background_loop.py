@@ -42,9 +42,11 @@ class BackgroundLoop:
 
 
 async def reap(child):
-    """End a process that a task of the loop started, and close its pipes, even if the task was cancelled."""
-    if child.returncode is None:
-        child.kill()
-        await child.wait()
-    child._transport.close()  # asyncio leaves it to garbage collection where a pipe was not read to its end
+    """End a process that a task of the loop started, even if the task was cancelled.
+
+    Its pipes are closed first: asyncio awaits their end too, which never comes while nobody reads them, and leaves them
+    to garbage collection.
+    """
+    child._transport.close()  # kills the process
+    await child.wait()
     await asyncio.sleep(0)
